@@ -1,4 +1,4 @@
-"""Command line of the node agent: `run`, and `discover` to print what it sees."""
+"""Command line of the node agent: `run`, and `discover` to print the host's hardware."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="gpuaas-agent", description="gpuaas node agent")
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("--config", type=Path, default=config.DEFAULT_PATH)
-    parser.add_argument("command", choices=("run", "discover"), help="what to do")
+    parser.add_argument("command", choices=("run", "discover"), help="run the agent, or print the discovered hardware")
     arguments = parser.parse_args()
     try:
         settings = config.load(arguments.config)

@@ -1,4 +1,4 @@
-"""Puts the parts together and keeps the node's side jobs going: heartbeat, inventory, expiry."""
+"""Assembles the agent and runs its periodic work: heartbeat, inventory, expiry of grants, renewal of certificates."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class Agent:
         self.loop.trust = self._heartbeat()
         self._ledger.confirm(self.loop.verify_stored)
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
-        # An allocation that is not proven clean keeps the certificates that an earlier agent left, of unknown age.
+        # An allocation that is not proven clean still has the certificates of an earlier agent, of unknown age.
         all_certified = not self._ledger.unproven()
         for driver in self._drivers.all():
             try:
                 driver.prepare(self._context(60.0))
             except (TaskFailure, OSError) as problem:
-                # The tasks that need it will fail with a code; the others go on.
+                # Tasks that need this driver will fail with a code; other tasks still run.
                 log.error("driver_not_prepared", message=str(problem))
                 all_certified = False
         if all_certified:
@@ -106,7 +106,7 @@ class Agent:
             backoff.pause(self.loop.stop)
 
     def _identity_in_memory(self) -> dict[str, object]:
-        """Who this node is and whom it trusts now, as it belongs into node.json."""
+        """Return the node's identity and trust, in the form of node.json."""
         return stored_form(self._identity, self.loop.trust, self._anchors.known)
 
     def _heartbeat(self) -> Trust:
@@ -130,16 +130,16 @@ class Agent:
         return Trust.from_answer(answer)
 
     def _upkeep(self) -> None:
-        """Heartbeats, a new host key at once, expired grants, a changed inventory."""
-        said = ("", 0.0)
+        """Send heartbeats (immediately after a new host key), remove expired grants, and report a changed inventory."""
+        sent = ("", 0.0)
         known_inventory = discover(self._config.hw_root)
         while not self.loop.stop.wait(_UPKEEP_SECONDS):
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
                 key = sshd.SshFiles(sshd.ROOT).host_public_key()
-                late = time.monotonic() - said[1] > HEARTBEAT_SECONDS
-                if key != said[0] or late or self._anchors.unconfirmed:
+                late = time.monotonic() - sent[1] > HEARTBEAT_SECONDS
+                if key != sent[0] or late or self._anchors.unconfirmed:
                     self.loop.trust = self._heartbeat()
-                    said = (key, time.monotonic())
+                    sent = (key, time.monotonic())
                     inventory = discover(self._config.hw_root)
                     if inventory != known_inventory:
                         self._wire.call("POST", "/inventory", inventory)
@@ -151,7 +151,7 @@ class Agent:
                 self._renew_host_certificates()
 
     def _renew_host_certificates(self) -> None:
-        """What failed is tried again soon, long before the certificate ends."""
+        """Renew the host certificates; a failure is retried long before they expire."""
         for driver in self._drivers.all():
             try:
                 driver.renew_host_certificates(self._context(60.0))
@@ -178,7 +178,7 @@ class Agent:
                 log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
 
     def _rotate_node_key(self) -> str | None:
-        """For a wipe. A server that restarts must not fail it."""
+        """Rotate the node's key for a wipe. It retries, so that a restart of the server does not fail the wipe."""
         backoff, problem = Backoff(), ""
         for _ in range(_CERTIFICATE_TRIES):
             try:
@@ -192,13 +192,13 @@ class Agent:
             backoff.pause(self.loop.stop)
         raise TaskFailure(
             "node_key_not_rotated",
-            f"The platform took no new key: {problem[:300]}",
-            "Look at the node's events; somebody else may have its key.",
+            f"The platform accepted no new key: {problem[:300]}",
+            "Look at the node's events; someone else may have its key.",
             retryable=True,
         )
 
     def _certify_host(self, allocation_id: str | None, public_key: str, address: str) -> str:
-        """A server that restarts must not fail the task that asks just then."""
+        """Get a host certificate. It retries, so that a restart of the server does not fail the task."""
         body = {"allocation_id": allocation_id, "public_key": public_key, "address": address}
         backoff, problem = Backoff(), ""
         for _ in range(_CERTIFICATE_TRIES):
@@ -215,7 +215,7 @@ class Agent:
             backoff.pause(self.loop.stop)
         raise TaskFailure(
             "host_certificate_unavailable",
-            f"The platform gave no host certificate: {problem[:300]}",
+            f"The platform issued no host certificate: {problem[:300]}",
             "Check that the allocation is claimed on this node and that the server answers.",
             retryable=True,
         )
@@ -240,7 +240,7 @@ def host_facts(config: Config) -> HostFacts:
 
 
 def enrol_if_needed(config: Config) -> Identity:
-    """The stored identity, or a new one from the bundle, which is removed once it has served."""
+    """Return the stored identity, or enrol with the bundle. The bundle is removed after enrolment."""
     known = identity.load(config.state_dir)
     if known is None:
         text = config.bundle_path.read_text()

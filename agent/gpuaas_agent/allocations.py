@@ -1,7 +1,7 @@
-"""What the agent remembers of the allocations on its host, from provision until a clean verify.
+"""The agent's records of the allocations on its host, from provision until a clean verification.
 
-An allocation with a record has been, or may have been, in a tenant's hands. A tenant who was root may also have written the
-record: after a start it opens no way in until the signed tasks that it carries say so. It still counts as somebody's trace.
+A record means that a tenant may have used the host. A tenant who was root may also have written the record itself. After
+a start, a record therefore grants no access until its signed tasks are verified; it still counts as a trace of a tenant.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _MARKER_FOLDER = re.compile(r"/var/tmp|/var/lib|/usr/local/share|/home/[a-z][a-z
 
 @dataclass(frozen=True)
 class Marker:
-    """A random text planted where a tenant's data lives; it must be gone after a wipe."""
+    """A random text in folders that hold tenant data; a wipe must remove it."""
 
     text: str
     paths: tuple[str, ...]
 
     @property
     def is_valid(self) -> bool:
-        """Whether the agent could have chosen it: a record on disk must not lead a later write anywhere else."""
+        """Whether the agent could have chosen this marker: a forged record must not redirect a later write."""
         places = (path.rpartition("/") for path in self.paths)
         return _MARKER_TEXT.fullmatch(self.text) is not None and all(
             _MARKER_FOLDER.fullmatch(folder) and name == f".gpuaas-{self.text[:12]}" for folder, _, name in places
@@ -61,7 +61,7 @@ class AllocationRecord:
     marker: Marker | None = None
     grants: tuple[StoredGrant, ...] = field(default=())
     drives: tuple[str, ...] = ()
-    proofs: tuple[SignedTask, ...] = ()  # the signed provision, and the last signed change of access
+    proofs: tuple[SignedTask, ...] = ()  # the signed provision task, and the last signed change of access
 
     @cached_property
     def envelopes(self) -> tuple[Envelope | None, ...]:
@@ -79,7 +79,7 @@ class AllocationRecord:
         return replace(self, proofs=(*others, task))
 
     def with_access(self, access: AccessSpec, task: SignedTask | None) -> AllocationRecord:
-        """With who may log in from now on, as a signed task says."""
+        """Return the record with the access that a signed task defines."""
         changed = replace(
             self, login_user=access.login_user, principal=access.principal, grants=stored_grants(access.grants)
         )
@@ -87,8 +87,8 @@ class AllocationRecord:
 
 
 class AllocationLedger:
-    """One file an allocation; thread-safe. The files are read once: what is in memory counts, so
-    a tenant who deletes a record on disk does not make a living agent forget.
+    """One file per allocation; thread-safe. The files are read once at the start. Afterwards memory counts, so a tenant
+    who deletes a file cannot make a running agent forget the allocation.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -100,7 +100,7 @@ class AllocationLedger:
         self._unconfirmed = set(self._records)
 
     def confirm(self, verify: Verify) -> None:
-        """Believe the records of an earlier agent as far as the platform has signed them; the others open no way in."""
+        """Accept the records of an earlier agent as far as the platform signed them; other records grant no access."""
         with self._lock:
             for allocation_id in sorted(self._unconfirmed):
                 confirmed = _confirmed(self._records[allocation_id], verify)
@@ -111,12 +111,12 @@ class AllocationLedger:
                     self._unconfirmed.discard(allocation_id)
 
     def is_confirmed(self, allocation_id: str) -> bool:
-        """Whether the platform has signed what is remembered of it."""
+        """Whether the platform signed the record of this allocation."""
         with self._lock:
             return allocation_id in self._records and allocation_id not in self._unconfirmed
 
     def keep_only(self, allocation_id: str) -> None:
-        """Forget what is proven gone or what nobody has signed, but for one; write the rest anew from memory."""
+        """Forget other allocations that are proven clean or not signed, and write the rest again from memory."""
         with self._lock:
             for record in self.all():
                 other = record.allocation_id != allocation_id
@@ -126,7 +126,7 @@ class AllocationLedger:
                     durable.write_json(self._path(record.allocation_id), asdict(record))
 
     def files(self) -> dict[str, bytes]:
-        """What should be in the folder, by name."""
+        """Return the expected files of the folder: name → content."""
         with self._lock:
             return {f"{name}.json": durable.encode_json(asdict(record)) for name, record in self._records.items()}
 
@@ -167,18 +167,18 @@ class AllocationLedger:
         return record
 
     def require_here(self, allocation_id: str) -> AllocationRecord:
-        """Also one that nobody has confirmed yet: for a signed task that does."""
+        """Return a record that may be unconfirmed; only for the signed task that confirms it."""
         record = self.get(allocation_id)
         if record is None or record.released:
             raise _not_here()
         return record
 
     def unproven(self) -> list[AllocationRecord]:
-        """Allocations that are here, or were and are not proven to be gone."""
+        """Return allocations that use this host, or used it and are not proven clean."""
         return [record for record in self.all() if not record.verified]
 
     def served(self) -> list[AllocationRecord]:
-        """Allocations that somebody may use now, by tasks that the platform has signed."""
+        """Return allocations that tenants may use now, by tasks that the platform signed."""
         with self._lock:
             return [
                 record
@@ -190,7 +190,7 @@ class AllocationLedger:
         return [record for record in self.unproven() if record.allocation_id != allocation_id]
 
     def forget_verified(self, except_for: str) -> None:
-        """A verified record is kept until the next provision, so that a verify can be repeated."""
+        """Forget verified records. They are kept until the next provision, so that a verification can be repeated."""
         with self._lock:
             for record in self.all():
                 if record.verified and record.allocation_id != except_for:
@@ -224,12 +224,12 @@ def stored_grants(grants: Iterable[Grant]) -> tuple[StoredGrant, ...]:
 
 
 def revoked_keys(record: AllocationRecord, grants: Iterable[Grant]) -> list[str]:
-    """Public keys that had a grant, and have none among these."""
+    """Return public keys that had a grant and have none among `grants`."""
     return sorted({grant.public_key for grant in record.grants} - {grant.public_key for grant in grants})
 
 
 def revokes_access(record: AllocationRecord, access: AccessSpec) -> bool:
-    """Whether somebody loses a way in by this who had it by the last signed word about it."""
+    """Whether this change revokes access that the last signed task still granted."""
     envelopes = [envelope for envelope in record.envelopes if envelope is not None]
     if len(envelopes) < len(record.proofs):
         return True
@@ -254,12 +254,12 @@ def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
 
 
 def _read(path: Path) -> AllocationRecord | None:
-    """What a file says, but for who may log in: that comes from signed tasks alone."""
+    """Read a record without its access: who may log in comes from signed tasks only."""
     try:
         raw = durable.read_json(path)
         record = _record(raw or {})
         if f"{record.allocation_id}.json" != path.name or not specs.is_allocation_id(record.allocation_id):
-            raise ValueError("it is of another allocation")
+            raise ValueError("the record belongs to another allocation")
     except (OSError, ValueError, KeyError, TypeError) as problem:
         log.warning("allocation_record_damaged", path=str(path), message=str(problem))
         return None
@@ -267,7 +267,7 @@ def _read(path: Path) -> AllocationRecord | None:
 
 
 def _confirmed(record: AllocationRecord, verify: Verify) -> AllocationRecord | None:
-    """The record with all that its signed tasks say in the place of what the file said."""
+    """Return the record with everything that its signed tasks define, or None if they do not prove it."""
     try:
         envelopes = sorted((verify(proof) for proof in record.proofs), key=lambda envelope: envelope.generation)
         if any(envelope.kind not in ("provision", "sync_access") for envelope in envelopes):

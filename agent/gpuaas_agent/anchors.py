@@ -1,7 +1,7 @@
-"""The CAs that the agent trusts for TLS: pinned at enrolment, then renewed by what the platform's task key has signed.
+"""The CAs that the agent trusts for TLS: pinned at enrolment, then renewed by statements that a task key signed.
 
-A rotation of the CA reaches the agent through the connection that it already trusts, and only under the signature of a task
-key that it already knew: whoever speaks to it with a stolen server certificate alone cannot add a CA.
+A new CA arrives over a connection that the agent already trusts, and only with the signature of a task key that it
+already knows. A stolen server certificate alone is therefore not enough to add a CA.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _END = "-----END CERTIFICATE-----"
 
 
 class AnchorsInvalid(Exception):
-    """What came is no statement of the platform about its CAs."""
+    """The statement about the platform's CAs is missing, malformed or not signed by a known key."""
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """Certificates in PEM, and when the platform said so; empty where the agent needs no TLS."""
+    """Certificates in PEM, and when the platform issued the statement; empty if the agent needs no TLS."""
 
     pems: tuple[str, ...]
     issued_at_ms: int = 0
@@ -41,7 +41,7 @@ class Anchors:
 
 
 def digest(pem: str) -> str:
-    """SHA-256 of the certificate's DER, as enrolment bundles and heartbeats name a CA."""
+    """Return the SHA-256 of a certificate's DER, which identifies a CA in enrolment bundles and heartbeats."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.strip())).hexdigest()
 
 
@@ -51,19 +51,19 @@ def split_bundle(bundle: str) -> tuple[str, ...]:
 
 
 def read_statement(statement: object, task_keys: dict[str, bytes]) -> Anchors:
-    """The anchors of a heartbeat's answer, if one of these task keys has signed them."""
+    """Return the anchors in a heartbeat's answer if one of these task keys signed them."""
     if not isinstance(statement, dict):
         raise AnchorsInvalid("there is no statement")
     public = task_keys.get(str(statement.get("kid")))
     if public is None:
-        raise AnchorsInvalid("the key that signed it is not known yet")
+        raise AnchorsInvalid("the key that signed it is not known")
     document = str(statement.get("document"))
     try:
         signature = signatures.decode_base64(str(statement.get("signature")))
         Ed25519PublicKey.from_public_bytes(public).verify(signature, SIGNATURE_PREFIX + document.encode())
-        said = json.loads(document)
-        pems = tuple(str(pem) for pem in said["anchors"])
-        issued_at_ms = int(said["issued_at_ms"])
+        content = json.loads(document)
+        pems = tuple(str(pem) for pem in content["anchors"])
+        issued_at_ms = int(content["issued_at_ms"])
         if not pems or any(len(split_bundle(pem)) != 1 for pem in pems):
             raise ValueError("it names no CA, or one is not a certificate")
         ssl.create_default_context(cadata="".join(pems))
@@ -72,6 +72,6 @@ def read_statement(statement: object, task_keys: dict[str, bytes]) -> Anchors:
     return Anchors(pems, issued_at_ms)
 
 
-def is_newer(said: Anchors, known: Anchors) -> bool:
-    """Whether it should replace what is known: never what was said earlier, nor what says the same."""
-    return said.issued_at_ms > known.issued_at_ms and set(said.digests) != set(known.digests)
+def is_newer(received: Anchors, known: Anchors) -> bool:
+    """Whether the received anchors should replace the known ones: they are newer and different."""
+    return received.issued_at_ms > known.issued_at_ms and set(received.digests) != set(known.digests)

@@ -1,4 +1,4 @@
-"""When a host asks for its next certificates: after a third of a life, so that an outage of two thirds does no harm."""
+"""Decides when a host renews its certificates: after a third of their life, so that an outage may last two thirds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 SHORTEST_LIFE = 30.0
-LONGEST_LIFE = 24 * 3600.0  # also of those that an earlier agent left, of which nobody knows the age
+LONGEST_LIFE = 24 * 3600.0  # also assumed for certificates of an earlier agent, whose age is unknown
 _RETRY_SECONDS = 60.0
 
 
 class CertificateSchedule:
-    """All certificates of the host are made anew together, at the time of the one that is due first."""
+    """All certificates of the host are renewed together, when the first of them is due."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -23,7 +23,7 @@ class CertificateSchedule:
         return self._clock() >= self._due
 
     def issued(self, life: float) -> None:
-        """The platform gave one that lives for so many seconds."""
+        """Note that the platform issued a certificate that is valid for `life` seconds."""
         self._life = min(max(life, SHORTEST_LIFE), LONGEST_LIFE)
         self._due = min(self._due, self._clock() + self._life / 3)
 

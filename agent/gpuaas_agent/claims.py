@@ -1,6 +1,6 @@
-"""What a host claims about itself in heartbeats: its configuration, and which program its agent is.
+"""What a host claims about itself in heartbeats: its configuration, and the digest of its agent's program.
 
-The platform takes them as facts only while no tenant is or was on the host; then they are what a wipe puts back.
+The platform records claims only while the host has no tenant and is proven clean; a wipe restores what is recorded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from gpuaas_agent import log, program, wire
 from gpuaas_agent.expectations import LONGEST_CONFIGURATION
 
-NOT_UNDERSTOOD = (400, 422)  # a platform of an older release refuses fields that it does not know
+NOT_UNDERSTOOD = (400, 422)  # an older platform refuses fields that it does not know
 
 Answer = dict[str, object]
 
@@ -22,7 +22,7 @@ class HostClaims:
         self._wanted = True
 
     def send(self, call: Callable[[dict[str, object]], Answer], body: dict[str, object]) -> Answer:
-        """A heartbeat with the claims; without them where the platform does not understand them."""
+        """Send a heartbeat with the claims, or without them if the platform does not accept them."""
         if not self._wanted:
             return call(body)
         try:

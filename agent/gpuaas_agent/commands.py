@@ -1,4 +1,4 @@
-"""Programs of the host, always by argument list, always with a deadline, never through a shell."""
+"""Runs programs of the host: always by argument list, always with a deadline, never through a shell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def attempt(
     stdin: bytes | None = None,
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run to the end and return whatever it said. A program that is missing is a failure."""
+    """Run a program to its end and return its status and output. A missing program is a failure."""
     doing = " ".join(argv[:2])
     try:
         return subprocess.run(
@@ -71,13 +71,13 @@ def run(
     stdin: bytes | None = None,
     environment: dict[str, str] | None = None,
 ) -> str:
-    """Run and return its output; anything but exit status 0 is a coded failure."""
+    """Run a program and return its output; any exit status but 0 is a coded failure."""
     done = attempt(argv, deadline, stdin=stdin, environment=environment)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:]
+        output = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:]
         raise TaskFailure(
             "host_command_failed",
-            f"{' '.join(argv[:3])} ended with {done.returncode}: {said}",
+            f"{' '.join(argv[:3])} ended with {done.returncode}: {output}",
             "Look at the host; the task is safe to repeat.",
             retryable=True,
         )

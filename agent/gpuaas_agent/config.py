@@ -1,6 +1,6 @@
-"""What an operator decides about one host: `/etc/gpuaas/agent.json`.
+"""The configuration of one host's agent: `/etc/gpuaas/agent.json`.
 
-Unknown keys are named in a warning and otherwise ignored, so that an older agent starts.
+Unknown keys cause a warning and are otherwise ignored, so that an older agent still starts.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _typed(key: str, value: object) -> object:
 
 
 def _addresses(value: object) -> tuple[ipaddress.IPv4Interface, ...]:
-    """A list of addresses, for instance `10.77.1.64/24`; without a length it is /24."""
+    """Parse a list of addresses such as `10.77.1.64/24`; the default prefix length is 24."""
     if not isinstance(value, list):
         raise ConfigInvalid("slice_addresses is not a list")
     try:
@@ -105,7 +105,7 @@ def _addresses(value: object) -> tuple[ipaddress.IPv4Interface, ...]:
 
 
 def _address_of_default_interface() -> str:
-    """The source address the kernel would use; nothing is sent."""
+    """Return the source address that the kernel would choose; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for target in ("192.0.2.1", "10.255.255.255"):
             try:

@@ -1,4 +1,4 @@
-"""Files that are either the old or the new content after a crash, never something between."""
+"""Writes files atomically: after a crash they have the old or the new content, never a mixture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import threading
 from pathlib import Path
 
-# Held while a file is written: whoever clears a folder must not take a half-written file for litter.
+# Locked during each write, so that a clean-up of the folder does not remove a file that is being written.
 WRITING = threading.RLock()
 _LARGEST = 64 << 20
 
@@ -45,7 +45,7 @@ def encode_json(value: object) -> bytes:
 
 
 def read_json(path: Path) -> dict[str, object] | None:
-    """The object in the file, or None when there is no such file. A link is not followed, nor a pipe waited for."""
+    """Return the object in the file, or None if there is no file. Links are not followed and pipes do not block."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
@@ -53,7 +53,7 @@ def read_json(path: Path) -> dict[str, object] | None:
     except FileNotFoundError:
         return None
     if not isinstance(value, dict):
-        raise ValueError(f"{path} does not hold an object")
+        raise ValueError(f"{path} does not contain a JSON object")
     return value
 
 

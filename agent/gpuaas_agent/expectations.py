@@ -1,6 +1,6 @@
-"""What the platform says about a host in the tasks of a release: how thorough to be, what to put back, what to find.
+"""The terms of a release, from its tasks: the wipe grade, what to restore, and what the verification should find.
 
-All of it is signed with the task. Nothing here is read from a file that a tenant could have written.
+The platform signs them with the task; nothing is read from a file that a tenant could have written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IDENTITY_LISTS = ("urls", "tls_anchors", "task_keys", "user_ca_keys", "host_ca_
 
 @dataclass(frozen=True)
 class Expected:
-    """SHA-256 digests of what should be on the host; None where the platform does not know."""
+    """SHA-256 digests of what should be on the host; None if the platform does not know."""
 
     configuration_sha256: str | None = None
     trust_sha256: str | None = None
@@ -30,7 +30,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Restore:
-    """What the agent's own files are written from; None where the platform does not say."""
+    """The content of the agent's own files; None if the platform does not send it."""
 
     configuration: str | None = None
     identity: dict[str, object] | None = None
@@ -39,7 +39,7 @@ class Restore:
 @dataclass(frozen=True)
 class WipeTerms:
     grade: Grade = "inspected"
-    erase_drives: bool = True  # the platform's fact about the node
+    erase_drives: bool = True  # a setting of the node on the platform
     expected: Expected = field(default_factory=Expected)
     restore: Restore = field(default_factory=Restore)
 
@@ -64,7 +64,7 @@ def parse_terms(raw: dict[str, object]) -> WipeTerms:
 
 
 def canonical_sha256(value: object) -> str:
-    """Of an object as the platform writes it: sorted keys, no blanks."""
+    """Return the SHA-256 of an object in canonical JSON: sorted keys, no blanks."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

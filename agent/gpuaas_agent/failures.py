@@ -1,13 +1,13 @@
-"""The one family of failures that a task may end with.
+"""The failures with which a task may end.
 
-Every failure carries a stable code, a sentence, and what a person can do next.
+Every failure has a stable code, a sentence, and a next step for a person.
 """
 
 from __future__ import annotations
 
 
 class TaskFailure(Exception):
-    """A task cannot go on. It becomes the `failure` of the reported result."""
+    """A task cannot continue. The exception becomes the `failure` of the reported result."""
 
     def __init__(self, code: str, message: str, next_step: str = "", *, retryable: bool = False) -> None:
         super().__init__(f"{code}: {message}")
@@ -18,20 +18,20 @@ class TaskFailure(Exception):
 
 
 class SpecInvalid(TaskFailure):
-    """The task names something that the agent will not pass on to the host."""
+    """The task contains a value that the agent refuses to use on the host."""
 
     def __init__(self, message: str) -> None:
         super().__init__("spec_invalid", message, "Correct the request that made this task.")
 
 
 class DeadlineExceeded(TaskFailure):
-    """The task's time is over; what was done so far is safe to repeat."""
+    """The task's deadline passed; its steps are safe to repeat."""
 
     def __init__(self, doing: str) -> None:
         super().__init__(
             "deadline_exceeded",
             f"The deadline passed during: {doing}",
-            "Retry with a later deadline; look at the phases for the slow one.",
+            "Retry with a later deadline; the phases show which step was slow.",
             retryable=True,
         )
 
@@ -43,5 +43,5 @@ class Superseded(TaskFailure):
         super().__init__(
             "superseded",
             "A newer task for the same resource arrived while this one ran",
-            "Nothing to do: the newer task decides.",
+            "Nothing to do; the newer task applies.",
         )

@@ -1,5 +1,5 @@
-"""What an app says that it leaves on a host, as checked types. It is a stranger's text: each entry is a plain name, an
-absolute path or a number, and nothing else passes; no entry ever reaches a program.
+"""An app's footprint: what it says that it leaves on a host, as checked types. The text is not trusted: each entry must be
+a plain name, an absolute path or a number, and no entry is ever passed to a program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KERNEL = ("/proc", "/sys")
 
 @dataclass(frozen=True)
 class Footprint:
-    """`*` stands for any part of a unit, of a name, or of the last part of a path; a template unit for its instances."""
+    """`*` matches any part of a unit, of a name, or of the last part of a path; a template unit matches its instances."""
 
     units: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def parse(raw: object) -> Footprint:
 
 
 def digest(raw: object) -> str:
-    """Of the footprint as it was sent: what was looked for is what was asked for."""
+    """Return the SHA-256 of the footprint as received; it proves what the inspection looked for."""
     return hashlib.sha256(json.dumps(raw, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -62,12 +62,12 @@ def unit_matching(patterns: tuple[str, ...], unit: str) -> str | None:
 
 
 def matching(patterns: tuple[str, ...], name: str) -> str | None:
-    """The first pattern that names it."""
+    """Return the first pattern that matches the name."""
     return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)
 
 
 def under(paths: tuple[str, ...], path: str) -> str | None:
-    """The footprint path that is this one, or that it lies under."""
+    """Return the footprint path that equals this path or contains it."""
     parts = path.split("/")
     for pattern in paths:
         depth = len(pattern.split("/"))
@@ -93,11 +93,11 @@ def _port(entry: str) -> str:
 
 
 def _path(entry: str) -> str:
-    """Absolute and straight: no way up, and a `*` in its last part only, beside something else."""
+    """Require an absolute path without `..`, and with a `*` only beside other characters in the last part."""
     parts = entry.split("/")[1:]
     straight = not {".", ".."} & set(parts)
     if not straight or any("*" in part for part in parts[:-1]) or not parts[-1].strip("*"):
-        raise SpecInvalid("footprint has a path that is not straight")
+        raise SpecInvalid("footprint has a path with '..' or a misplaced '*'")
     if any(entry == place or entry.startswith(place + "/") for place in _KERNEL):
-        raise SpecInvalid("footprint has a path of the kernel")
+        raise SpecInvalid("footprint has a path in /proc or /sys")
     return entry

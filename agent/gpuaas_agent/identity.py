@@ -1,5 +1,5 @@
-"""Who this host is: its key, made here and never sent; the platform's CA, pinned by digest;
-and the node id that the platform gave it at enrolment.
+"""The identity of this host: its key, which never leaves the host; the platform's CA, pinned by digest; and the node id
+that the platform assigned at enrolment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BUNDLE_PREFIX = "gpuaas-enrol.v1."
 
 
 class EnrolmentFailed(Exception):
-    """This host cannot become a node with what it was given."""
+    """This host cannot enrol with its bundle."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class HostFacts:
 
 @dataclass
 class Trust:
-    """What the platform told us to trust; renewed by every heartbeat."""
+    """The keys that the agent trusts; every heartbeat renews them."""
 
     task_keys: dict[str, bytes]
     user_ca_keys: list[str]
@@ -79,7 +79,7 @@ class Identity:
 def parse_bundle(text: str) -> Bundle:
     text = text.strip()
     if not text.startswith(BUNDLE_PREFIX):
-        raise EnrolmentFailed("the enrolment bundle has an unknown form")
+        raise EnrolmentFailed("the enrolment bundle has an unknown format")
     try:
         raw = json.loads(signatures.decode_base64(text[len(BUNDLE_PREFIX) :]))
         bundle = Bundle([str(url) for url in raw["urls"]], str(raw.get("ca_sha256") or ""), raw["token"])
@@ -112,7 +112,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def load_or_make_key(state_dir: Path, name: str = "agent.key") -> Ed25519PrivateKey:
-    """The agent's key is on disk, synced, before anyone hears of it."""
+    """Return the agent's key; a new key is synced to disk before it is used."""
     path = durable.make_private_folder(state_dir) / name
     with contextlib.suppress(FileNotFoundError):
         loaded = serialization.load_pem_private_key(path.read_bytes(), password=None)
@@ -130,12 +130,12 @@ def load_or_make_key(state_dir: Path, name: str = "agent.key") -> Ed25519Private
 
 
 def fetch_pinned_ca(bundle: Bundle) -> str:
-    """The platform's CA, believed because its digest is in the bundle. Empty for loopback http."""
+    """Fetch the platform's CA and check its digest against the bundle. Empty for http on loopback."""
     if not bundle.ca_sha256:
         return ""
     blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     blind.check_hostname = False
-    blind.verify_mode = ssl.CERT_NONE  # the digest below decides, not this connection
+    blind.verify_mode = ssl.CERT_NONE  # the digest below authenticates the CA, not this connection
     answer = wire.Wire(bundle.urls, blind, wire.Clock()).call("GET", "/ca")
     offered = [str(answer.get("ca_pem") or ""), *_lines(answer.get("anchors"))]
     try:
@@ -172,7 +172,7 @@ def enrol(bundle: Bundle, state_dir: Path, facts: HostFacts) -> Identity:
     ca_pem = fetch_pinned_ca(bundle)
     connection = wire.Wire(bundle.urls, tls_context(ca_pem), wire.Clock(), wire.Signer(key, "-"))
     answer = connection.call("POST", "/enrol", enrol_request(bundle.token, key, facts))
-    answer.pop("tls_anchors", None)  # learnt by heartbeats
+    answer.pop("tls_anchors", None)  # heartbeats bring them
     stored = {**answer, "urls": bundle.urls, "ca_pem": ca_pem}
     durable.write_json(state_dir / "node.json", stored)
     return _from_stored(stored, key)
@@ -196,7 +196,7 @@ def _from_stored(stored: dict[str, object], key: Ed25519PrivateKey) -> Identity:
 
 
 def stored_form(who: Identity, trust: Trust, known: Anchors) -> dict[str, object]:
-    """What node.json should say of an agent that runs."""
+    """Return the content that node.json should have for a running agent."""
     return {
         "node_id": who.node_id,
         "urls": who.urls,
@@ -212,7 +212,7 @@ def stored_form(who: Identity, trust: Trust, known: Anchors) -> dict[str, object
 
 
 def store_anchors(state_dir: Path, said: Anchors) -> None:
-    """On disk before the agent acts on it: after a restart it trusts whom it has told the platform that it trusts."""
+    """Store anchors before the agent uses them, so that after a restart it still trusts what it confirmed to the platform."""
     stored = durable.read_json(state_dir / "node.json") or {}
     durable.write_json(
         state_dir / "node.json", {**stored, "ca_pem": said.bundle, "anchors_issued_at_ms": said.issued_at_ms}

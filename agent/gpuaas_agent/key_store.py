@@ -1,5 +1,5 @@
-"""Where the node's key lives. The agent asks a store for a key that signs; whether the private side is a file or sits in
-hardware is the store's business. Today there is the file store; decision 0003 says what a TPM store must bring.
+"""Stores the node's key. The agent gets a signing key from a store, which may keep the private key in a file or in
+hardware. Only the file store exists today; decision 0003 describes the requirements for a TPM store.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ NEXT = "agent.key.next"
 
 
 class KeyStore(Protocol):
-    """A current key and, while a rotation is under way, the next one. Both survive a kill at any moment."""
+    """A current key and, during a rotation, the next one. Both survive a kill at any moment."""
 
     def next_key(self) -> SigningKey:
-        """The next key: made, and kept for good, when there is none."""
+        """Return the next key; create and store it if there is none."""
 
     def has_next(self) -> bool: ...
 
     def adopt_next(self) -> None:
-        """The next key becomes the current one, in one step; the old one is gone."""
+        """Replace the current key with the next one, atomically."""
 
     def discard_next(self) -> None: ...
 

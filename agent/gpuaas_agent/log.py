@@ -1,6 +1,6 @@
-"""Structured logs: one JSON object a line on stderr, with the correlation id of the task at hand.
+"""Structured logs: one JSON object per line on stderr, with the correlation id of the current task.
 
-Only named fields are written, so that no secret can slip in through a formatted object.
+Only named fields are written, so that no secret gets in through a formatted object.
 """
 
 from __future__ import annotations

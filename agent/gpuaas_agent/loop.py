@@ -1,7 +1,7 @@
-"""The agent's life: poll for tasks, run them in threads, report until the server has the result.
+"""The agent's main loop: poll for tasks, run them in threads, and report until the server has the result.
 
-Rules: tasks of one resource never run at the same time; a task is on disk before it is acted upon;
-a result is on disk before it is sent. So a kill at any moment loses nothing.
+Rules: tasks of one resource never run concurrently; a task is on disk before it runs; a result is on disk before it is
+sent. A kill at any moment therefore loses nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from gpuaas_agent.protocol import Envelope, SignedTask
 from gpuaas_agent.state import TaskJournal
 
 _LONGEST_BACKOFF = 30.0
-# Openings at a time, twice what one allocation may have: a shell that does not answer holds its thread for 20 seconds.
+# Twice the terminals of one allocation: a shell that does not answer occupies its thread for 20 seconds.
 _TERMINAL_THREADS = 16
 
 
 class Backoff:
-    """Growing pauses with jitter, so that a fleet does not come back all at once."""
+    """Growing pauses with jitter, so that the agents of a fleet do not reconnect at the same moment."""
 
     def __init__(self, first: float = 0.2) -> None:
         self._first = first
         self._next = first
 
     def pause(self, stop: threading.Event) -> bool:
-        """Wait; True when the agent is asked to stop."""
+        """Wait. Returns True if the agent should stop."""
         seconds = self._next * random.uniform(0.5, 1.0)
         self._next = min(self._next * 2, _LONGEST_BACKOFF)
         return stop.wait(seconds)
@@ -63,14 +63,14 @@ class TaskLoop:
         self._renew_trust = renew_trust
         self._wait = poll_wait_seconds
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="task")
-        # Of their own: tenants open terminals as they like, and no release or host of somebody else waits behind them.
-        self._terminal_pool = ThreadPoolExecutor(max_workers=_TERMINAL_THREADS, thread_name_prefix="opening")
+        # A separate pool: tenants open many terminals, and a release must not wait behind them.
+        self._terminal_pool = ThreadPoolExecutor(max_workers=_TERMINAL_THREADS, thread_name_prefix="terminal")
         self._lock = threading.Lock()
         self._accepted: set[str] = set()
         self._queues: dict[str, list[tuple[SignedTask, Envelope]]] = {}
 
     def resume(self) -> None:
-        """After a restart: report what was finished, run again what was not; both only as far as they are signed."""
+        """After a restart, report finished tasks and run unfinished ones again, if their signatures are valid."""
         self._journal.recover(self.verify_stored)
         for _, stored in self._journal.open_tasks():
             self._enqueue(stored.task, self.verify_stored(stored.task))
@@ -91,7 +91,7 @@ class TaskLoop:
         self._terminal_pool.shutdown(wait=False)
 
     def poll_once(self) -> bool:
-        """One long poll. False when the answer had nothing in it that could be used."""
+        """Run one long poll. Returns False if none of the offered tasks could be used."""
         with self._lock:
             have = sorted(self._accepted)[:200]
         query = {"wait": str(self._wait)}
@@ -102,10 +102,10 @@ class TaskLoop:
         offered = answer.get("tasks")
         if not isinstance(offered, list) or not offered:
             return True
-        used = [self._offer(entry) for entry in offered]
+        used = [self._accept(entry) for entry in offered]
         return any(used)
 
-    def _offer(self, entry: dict[str, object]) -> bool:
+    def _accept(self, entry: dict[str, object]) -> bool:
         try:
             task = SignedTask(str(entry["envelope"]), str(entry["kid"]), str(entry["signature"]))
             envelope = self._verified(task)
@@ -116,7 +116,7 @@ class TaskLoop:
         return True
 
     def verify_stored(self, task: SignedTask) -> Envelope:
-        """A task that was found on disk, judged as one that came over the wire; EnvelopeInvalid when it is not good."""
+        """Verify a task from disk like one from the network; raises EnvelopeInvalid if it is not valid."""
         return signatures.verify_task(task, self.trust.task_keys, self._node_id)
 
     def _verified(self, task: SignedTask) -> Envelope:
@@ -126,7 +126,7 @@ class TaskLoop:
         return signatures.verify_task(task, self.trust.task_keys, self._node_id)
 
     def _enqueue(self, task: SignedTask, envelope: Envelope) -> None:
-        """Queue behind other tasks of the same resource; a thread works the queue off."""
+        """Queue the task behind others of the same resource; one thread runs the queue."""
         with self._lock:
             if envelope.task_id in self._accepted:
                 return
@@ -149,7 +149,7 @@ class TaskLoop:
             log.correlation_id.set(envelope.correlation_id)
             try:
                 self._finish(task, envelope)
-            except Exception as problem:  # the queue must go on whatever happens
+            except Exception as problem:  # an error must not stop the queue
                 log.error("task_loop_error", kind=type(problem).__name__, message=str(problem))
                 self.stop.wait(1.0)
             with self._lock:
@@ -174,7 +174,7 @@ class TaskLoop:
                 seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
             )
         if self._report(envelope, stored):
-            once = envelope.kind in ("inspect", "terminal")  # whose resource is never heard of again
+            once = envelope.kind in ("inspect", "terminal")  # their resource gets no further task
             self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not once)
 
     def _execute(self, task: SignedTask, envelope: Envelope) -> protocol.Result:
@@ -195,7 +195,7 @@ class TaskLoop:
         return self._executor.execute(envelope, superseded, report, task)
 
     def _report(self, envelope: Envelope, result: dict[str, object]) -> bool:
-        """Until the server has it or does not want it. False when the agent stops before."""
+        """Report until the server accepts or rejects the result. Returns False if the agent stops before that."""
         backoff = Backoff()
         while True:
             try:

@@ -1,8 +1,8 @@
-"""The agent's own key has an end: it makes a new one in time, and in every wipe of a bare-metal host, and the current one
-brings it in.
+"""Rotates the agent's own key: before it expires, and in every wipe of a bare-metal host. The current key signs the
+request that registers the new one.
 
-The new key is kept before anybody hears of it, and takes the old one's place when the platform has it; from then on the old
-one is dead. A kill in between leaves both. Then the new one asks first: if the platform knows it, it is the key.
+The new key is stored before it is sent, and becomes current when the platform has it; the old key is then refused. After
+a kill in between, both keys exist. The agent then tries the new key first: the platform may know it already.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["NEXT", "KeyLife", "NodeKeyRenewal", "life_from_answer", "rotate_requ
 
 POSSESSION_PREFIX = b"gpuaas-node-key-v1\n"
 _UNKNOWN_KEY = ("agent_signature_invalid", "node_key_replaced")
-_NOT_OFFERED = (404, 405)  # a platform of an older release
+_NOT_OFFERED = (404, 405)  # an older platform has no such endpoint
 
 
 @dataclass(frozen=True)
 class KeyLife:
-    """Unix times; nothing is known of a key that was enrolled with an older release."""
+    """Unix times of a key's life; unknown for a key that was enrolled with an older release."""
 
     begins: float | None = None
     ends: float | None = None
 
     def is_due(self, now: float) -> bool:
-        """After two thirds of its life, or when it has no end yet."""
+        """Whether two thirds of its life are over, or its end is unknown."""
         if self.begins is None or self.ends is None:
             return True
         return now >= self.begins + (self.ends - self.begins) * 2 / 3
@@ -61,18 +61,18 @@ class NodeKeyRenewal:
             self.rotate()
 
     def finish_pending(self) -> None:
-        """After a restart: a rotation that was under way ends before anything else is signed."""
+        """After a restart, complete an interrupted rotation before anything else is signed."""
         if self._store.has_next():
             self.rotate()
 
     def rotate(self) -> str | None:
-        """A new key, now: what is to be said about it. Repeatable, so it may be called again after any failure. None: the
-        platform is of an older release.
+        """Rotate the key now and return a detail for the record, or None if the platform is older. It may be repeated
+        after any failure.
         """
         with self._wire.exchanging_signer():
             begun, new = self._store.has_next(), self._store.next_key()
             try:
-                answer = self._bring_in(new, begun)
+                answer = self._register(new, begun)
             except wire.Refused as refusal:
                 if refusal.status in _NOT_OFFERED:
                     self._offered = False
@@ -84,8 +84,8 @@ class NodeKeyRenewal:
         log.event("node_key_rotated", generation=answer.get("key_generation"))
         return f"key {answer.get('key_generation')}"
 
-    def _bring_in(self, new: SigningKey, begun: bool) -> dict[str, object]:
-        """When it was begun before, the platform may have the new key already: then the old one must not be used again."""
+    def _register(self, new: SigningKey, begun: bool) -> dict[str, object]:
+        """Send the new key. If an earlier attempt was interrupted, the platform may have it already: try it first."""
         body = rotate_request(new, self._node_id)
         if begun:
             try:
@@ -96,7 +96,7 @@ class NodeKeyRenewal:
         return self._wire.call("POST", "/key", body)
 
     def recover(self, refusal: wire.Refused) -> bool:
-        """The platform does not know our key: it has the next one, if there is one. Whether that was so."""
+        """Adopt the next key if the platform refused the current one as unknown. Returns whether it did."""
         if refusal.code not in _UNKNOWN_KEY or not self._store.has_next():
             return False
         self._adopt(self._store.next_key())
@@ -108,7 +108,7 @@ class NodeKeyRenewal:
         self._wire.use_signer(wire.Signer(new, self._node_id))
 
     def _life(self) -> KeyLife:
-        """As the platform said at enrolment, or with the last new key."""
+        """Return the life of the key, from the enrolment or from the last rotation."""
         stored = durable.read_json(self._state_dir / "node.json") or {}
         begins, ends = (
             _moment(stored.get("key_begins_at", stored.get("server_time"))),

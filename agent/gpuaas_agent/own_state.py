@@ -1,5 +1,5 @@
-"""The agent's own state folder and configuration after a tenant was root: written anew from what the platform signs and
-from this process's memory; whatever else is there is removed, and looked for again by the verification.
+"""Restores the agent's state folder and configuration after a tenant was root: from the signed task and from this
+process's memory. Everything else is removed, and the verification checks for it again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpuaas_agent.state import TaskJournal
 
 _FOLDERS = ("resources", "allocations", "baseline", "baseline/blobs", "terminals")
 _FILES = ("agent.key", "agent.key.next", "node.json", restart.NAME, "baseline/baseline.json")
-# Of the node's key: they change with it, and are no matter of trust.
+# Facts about the node's key: they change with each rotation and do not affect trust.
 _KEY_LIFE = ("key_begins_at", "key_expires_at", "key_generation")
 
 
@@ -34,11 +34,11 @@ class OwnState:
     config: Config
     ledger: AllocationLedger
     journal: TaskJournal
-    # Who this node is and whom it trusts, as this process knows it: the content of node.json.
+    # The content of node.json as this process knows it: the node's identity and trust.
     identity: Callable[[], dict[str, object]] = field(default=_nothing)
 
     def rewrite(self, allocation_id: str, restore: Restore, blobs: Collection[str]) -> str:
-        """Everything in the folder as it should be while this allocation is being wiped."""
+        """Write the folder as it should be during the wipe of this allocation, and remove everything else."""
         with durable.WRITING:
             unlock_below(str(self._root))
             unlock_below(str(self.config.source.parent))
@@ -50,7 +50,7 @@ class OwnState:
         return f"{removed} entries removed"
 
     def foreign_entries(self, blobs: Collection[str], baseline_sha256: str) -> tuple[int, list[str]]:
-        """(how many entries there are, what the agent did not write or what does not say what it wrote)"""
+        """Return (number of entries, entries that the agent did not write or that were changed since)."""
         with durable.WRITING:
             found = [f"{why} {path}" for path, why in self._foreign(blobs)]
             for folder, files in (("resources", self.journal.files()), ("allocations", self.ledger.files())):
@@ -77,7 +77,7 @@ class OwnState:
         wanted = {**self.identity(), **(restore.identity or {}), **life}
         anchors = wanted.get("tls_anchors")
         if restore.identity is not None and isinstance(anchors, list) and anchors:
-            # The next heartbeat says it again, signed; whatever an earlier one said must not outlast this.
+            # The next heartbeat brings a signed statement; an earlier one must not take precedence over it.
             wanted.update({"ca_pem": "".join(str(pem) for pem in anchors), "anchors_issued_at_ms": 0})
         wanted["urls"] = wanted.get("urls") or self.identity().get("urls", [])
         _clear_for_file(path)
@@ -90,7 +90,7 @@ class OwnState:
             durable.write_bytes(self.config.source, text.encode(), 0o600)
 
     def _repair(self, path: str, why: str) -> bool:
-        """Whether it was removed. What is the agent's own, and has only another owner or mode, gets its own back."""
+        """Remove a foreign entry, or correct the owner and mode of the agent's own. Returns whether it was removed."""
         if path == str(self._root):
             return False
         if why == "left" or os.path.dirname(path) == str(self._root / "baseline/blobs"):
@@ -100,7 +100,7 @@ class OwnState:
         return False
 
     def _foreign(self, blobs: Collection[str]) -> list[tuple[str, str]]:
-        """(path, why) of every entry, at any depth, that the agent has not written, or not like this."""
+        """Return (path, reason) of every entry, at any depth, that the agent did not write, or that was changed."""
         files = {*_FILES, *(f"baseline/blobs/{name}" for name in blobs)}
         files |= {f"resources/{name}" for name in self.journal.files()}
         files |= {f"allocations/{name}" for name in self.ledger.files()}
@@ -113,7 +113,7 @@ class OwnState:
                 if why:
                     found.append((path, why))
                     if why == "left" and name in folders:
-                        folders.remove(name)  # it is strange as a whole
+                        folders.remove(name)  # the whole folder is foreign
         return found
 
     def _fault(self, path: str, relative: str, files: set[str]) -> str:
@@ -133,7 +133,7 @@ class OwnState:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a regular file; of anything else, nothing."""
+    """Return the content of a regular file; empty for anything else."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -143,6 +143,6 @@ def _read(path: Path) -> bytes:
 
 
 def _clear_for_file(path: Path) -> None:
-    """A folder would stand in the way of a rename."""
+    """Remove a folder at this path: a rename cannot replace it with a file."""
     if path.is_dir() and not path.is_symlink():
         remove(str(path))

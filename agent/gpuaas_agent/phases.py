@@ -1,6 +1,6 @@
-"""Runs a task as a list of named steps and records when each began, ended, and how.
+"""Runs a task as a list of named steps and records when each began and ended, and its outcome.
 
-A step may be repeated at any time: after a crash the whole list runs again from the top.
+Every step is repeatable: after a crash the whole list runs again from the top.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PhaseRunner:
 
 
 def failure_of(problem: Exception) -> protocol.Failure:
-    """Every exception becomes a coded failure; an unforeseen one is named by its type only."""
+    """Turn an exception into a coded failure; an unexpected one is named by its type."""
     if isinstance(problem, TaskFailure):
         return protocol.Failure(problem.code, printable(problem.message, 1000), problem.next_step, problem.retryable)
     if isinstance(problem, OSError):

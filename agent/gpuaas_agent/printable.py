@@ -1,4 +1,4 @@
-"""Text that a tenant chose, made fit for somebody's terminal: names of files, titles of processes, what a program said."""
+"""Makes text that a tenant controls safe for a terminal: file names, process titles, program output."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ LONGEST = 300
 
 
 def printable(text: str, longest: int = LONGEST) -> str:
-    """The text on one line, without control characters, escape sequences and lone surrogates, and no longer than that."""
+    """Return the text on one line, without control characters, escape sequences and lone surrogates, cut to `longest`."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:longest])

@@ -1,4 +1,4 @@
-"""The agent's own program as it lies on disk: one digest over all of its files, for the platform to compare."""
+"""Computes one digest over all files of the agent's own program, for the platform to compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMPILED = "__pycache__"
 
 
 def program_sha256(package: Path = PACKAGE) -> str:
-    """SHA-256 over path and content of every file of the package, in the order of their paths; compiled code is left out."""
+    """Return the SHA-256 over path and content of every file of the package, sorted by path, without compiled code."""
     total = hashlib.sha256()
     for relative in sorted(_files(package)):
         content = hashlib.sha256((package / relative).read_bytes()).hexdigest()

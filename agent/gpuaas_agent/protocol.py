@@ -1,6 +1,6 @@
-"""The words of the agent protocol as types: task envelopes, phases, results.
+"""The types of the agent protocol: task envelopes, phases, results.
 
-Parsing is strict about types and silent about unknown fields, so that the server may add some.
+Parsing is strict about types and ignores unknown fields, so that the server may add fields.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ ResultStatus = Literal["succeeded", "failed", "refused"]
 
 
 class EnvelopeInvalid(Exception):
-    """A task that cannot be trusted or understood; it is never acted upon."""
+    """A task cannot be trusted or parsed; it is never run."""
 
 
 @dataclass(frozen=True)
 class SignedTask:
-    """A task as it came over the wire; kept as it is, so that its signature stays checkable."""
+    """A task as received; it is stored unchanged, so that its signature can be verified again."""
 
     envelope: str
     kid: str
@@ -104,7 +104,7 @@ def timestamp(moment: datetime | None = None) -> str:
 
 
 def moment(text: object) -> datetime:
-    """A point in time from the wire; a time without a zone is not accepted."""
+    """Parse a time from the wire; a time without a zone is refused."""
     if not isinstance(text, str):
         raise ValueError("a time is text")
     parsed = datetime.fromisoformat(text)

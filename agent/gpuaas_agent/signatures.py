@@ -1,5 +1,5 @@
-"""Signatures: the agent signs its requests, the platform signs its tasks. No input and output here,
-so the real agent and the simulated fleet share every byte of it.
+"""Signatures: the agent signs its requests, the platform signs its tasks. This module does no I/O, so that the real agent
+and the simulated fleet share it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def raw_public_key(key: SigningKey) -> bytes:
 
 
 def decode_base64(text: str) -> bytes:
-    """Standard or URL alphabet, with or without padding."""
+    """Decode base64 in the standard or URL alphabet, with or without padding."""
     plain = text.strip().rstrip("=").replace("-", "+").replace("_", "/")
     return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
 
 
 def verify_task(task: protocol.SignedTask, task_keys: dict[str, bytes], node_id: str) -> protocol.Envelope:
-    """The envelope, if the platform signed it for this node."""
+    """Return the envelope if the platform signed it for this node."""
     public = task_keys.get(task.kid)
     if public is None:
         raise protocol.EnvelopeInvalid(f"the task key {task.kid!r} is not known")
@@ -51,7 +51,7 @@ def verify_task(task: protocol.SignedTask, task_keys: dict[str, bytes], node_id:
             protocol.TASK_SIGNATURE_PREFIX + task.envelope.encode(),
         )
     except (InvalidSignature, ValueError) as problem:
-        raise protocol.EnvelopeInvalid("the task's signature is wrong") from problem
+        raise protocol.EnvelopeInvalid("the task's signature is invalid") from problem
     envelope = protocol.parse_envelope(task.envelope)
     if envelope.node_id != node_id:
         raise protocol.EnvelopeInvalid(f"the task is for node {envelope.node_id!r}")

@@ -1,5 +1,5 @@
-"""What a task asks for, as checked types. A signature says who wrote a task, not that its text is
-safe on this host: nothing reaches a file name, an option line or a program before it passed here.
+"""The specs of tasks, as checked types. A signature proves the author of a task, not that its text is safe on this host:
+nothing reaches a file name, an option line or a program before it is checked here.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class ProvisionSpec:
 
 @dataclass(frozen=True)
 class ReleaseSpec:
-    """For deprovision, wipe and verify_wipe; the login user comes with deprovision only.
+    """The spec of deprovision, wipe and verify_wipe; only deprovision has the login user.
 
-    `provisioned` is what the platform knows: a provision was reported from here, so its record must be here too.
+    `provisioned` means that this host reported a provision to the platform, so its record must be here.
     """
 
     allocation_id: str
@@ -99,7 +99,7 @@ class TerminalSpec:
 
 @dataclass(frozen=True)
 class InspectSpec:
-    """Look whether an app took away what it brought; `digest` is of the footprint as it was sent."""
+    """The spec of an inspection; `digest` is the digest of the footprint as received."""
 
     receipt_id: str
     instance_id: str
@@ -111,7 +111,7 @@ class InspectSpec:
     revoked_serials: tuple[int, ...]
 
     def echo(self) -> dict[str, object]:
-        """What the answer is about: the platform compares it with what it asked."""
+        """Return what the result refers to; the platform compares it with its request."""
         return {
             "receipt_id": self.receipt_id,
             "allocation_id": self.allocation_id,
@@ -164,7 +164,7 @@ def parse_terminal(raw: dict[str, object]) -> TerminalSpec:
 
 
 def public_key(line: object) -> str:
-    """`type base64`, without comment and without options; the blob must name the same type."""
+    """Parse a public key to `type base64`, without comment and options; the blob must name the same type."""
     if not isinstance(line, str) or "\n" in line or "\r" in line:
         raise SpecInvalid("a public key is not one line of text")
     kind, _, rest = line.strip().partition(" ")

@@ -1,7 +1,7 @@
-"""What must outlive the agent: the highest generation of each resource, tasks not yet finished,
-results not yet accepted by the server. One file a resource, so each step is one atomic rename.
+"""The task journal on disk: the highest generation of each resource, unfinished tasks, and results that the server has not
+accepted yet. Each resource has one file, so that every change is one atomic rename.
 
-A tenant who was root may have written these files. After a start nothing in them counts that the platform has not signed.
+A tenant who was root may have written these files. After a start, only what the platform signed counts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from gpuaas_agent import durable, log, protocol
 from gpuaas_agent.protocol import Envelope, SignedTask
 
-# The envelope of a task that the platform has signed for this node; EnvelopeInvalid for any other.
+# Returns the envelope of a task that the platform signed for this node; raises EnvelopeInvalid for any other.
 Verify = Callable[[SignedTask], Envelope]
-# Their results are proof of something: one from disk is not believed, the task runs again.
+# Results of these kinds are proofs. A result from disk is not trusted; the task runs again.
 _RUN_AGAIN = ("deprovision", "wipe", "verify_wipe")
 
 
@@ -32,11 +32,11 @@ class StoredTask:
 class ResourceRecord:
     generation: int = -1
     tasks: dict[str, StoredTask] = field(default_factory=dict)
-    proof: SignedTask | None = None  # the task that had the highest generation
+    proof: SignedTask | None = None  # the task with the highest generation
 
 
 class TaskJournal:
-    """Thread-safe; every method has reached the disk when it returns."""
+    """The journal is thread-safe, and every change is on disk when its method returns."""
 
     def __init__(self, state_dir: Path) -> None:
         self._folder = durable.make_private_folder(state_dir / "resources")
@@ -44,7 +44,7 @@ class TaskJournal:
         self._records: dict[str, ResourceRecord] = {}
 
     def recover(self, verify: Verify) -> None:
-        """Read what an earlier agent has left, as far as the platform's signatures go; the rest is removed."""
+        """Read the journal of an earlier agent. Only records with a valid signature are kept; others are removed."""
         with self._lock:
             for path in sorted(self._folder.iterdir()):
                 resource_id = path.name.removesuffix(".json")
@@ -55,7 +55,7 @@ class TaskJournal:
                     self._records[resource_id] = record
 
     def accept(self, task: SignedTask, envelope: Envelope) -> bool:
-        """Remember the task before acting on it. False when a newer generation was seen."""
+        """Store the task before it runs. Returns False if a newer generation was seen."""
         with self._lock:
             record = self._records.setdefault(envelope.resource_id, ResourceRecord())
             if envelope.generation < record.generation:
@@ -73,7 +73,7 @@ class TaskJournal:
             return record.generation if record else -1
 
     def store_result(self, task: SignedTask, envelope: Envelope, result: dict[str, object]) -> dict[str, object]:
-        """Keep the result until the server has it. The first result of a task is the one."""
+        """Store the result until the server has it. Only the first result of a task counts."""
         with self._lock:
             record = self._records.setdefault(envelope.resource_id, ResourceRecord())
             stored = record.tasks.setdefault(envelope.task_id, StoredTask(task, envelope.generation))
@@ -83,8 +83,8 @@ class TaskJournal:
             return stored.result
 
     def forget_task(self, resource_id: str, task_id: str, *, keep_generation: bool = True) -> None:
-        """The server has the result, or does not want it. The generation stays, unless the task only looked: a look that
-        is repeated does no harm, and every receipt would leave a file behind.
+        """Forget a task whose result the server has or rejects. The generation stays, except for tasks that only read:
+        repeating them is harmless, and each would leave a file behind.
         """
         with self._lock:
             record = self._records.get(resource_id)
@@ -97,7 +97,7 @@ class TaskJournal:
                 durable.remove(self._folder / f"{resource_id}.json")
 
     def keep_only(self, resource_ids: Collection[str]) -> None:
-        """Forget other resources, unless a task of theirs is under way, and write the rest anew from memory."""
+        """Forget other resources without running tasks, and write the rest again from memory."""
         with self._lock:
             for resource_id in list(self._records):
                 if resource_id in resource_ids or self._records[resource_id].tasks:
@@ -106,12 +106,12 @@ class TaskJournal:
                     del self._records[resource_id]
 
     def files(self) -> dict[str, bytes]:
-        """What should be in the folder, by name."""
+        """Return the expected files of the folder: name → content."""
         with self._lock:
             return {f"{name}.json": durable.encode_json(_stored(record)) for name, record in self._records.items()}
 
     def open_tasks(self) -> list[tuple[str, StoredTask]]:
-        """Every (resource id, task) that is unfinished or unreported, oldest generation first."""
+        """Return every (resource id, task) that is unfinished or unreported, oldest generation first."""
         with self._lock:
             found = [
                 (resource_id, stored)
@@ -152,7 +152,7 @@ def _stored(record: ResourceRecord) -> dict[str, object]:
 
 
 def _believed(path: Path, resource_id: str, verify: Verify) -> ResourceRecord | None:
-    """The part of a record that the platform has signed for this resource; None when nothing of it is."""
+    """Return the part of a record that the platform signed for this resource; None if there is none."""
     record = ResourceRecord()
     try:
         raw = durable.read_json(path) if path.name.endswith(".json") else None
@@ -176,7 +176,7 @@ def _believe(record: ResourceRecord, entry: object, resource_id: str, verify: Ve
         task = task_from_disk(entry)
         envelope = verify(task)
         if envelope.resource_id != resource_id:
-            raise protocol.EnvelopeInvalid("it is of another resource")
+            raise protocol.EnvelopeInvalid("the task belongs to another resource")
     except (protocol.EnvelopeInvalid, ValueError, KeyError) as problem:
         log.error("stored_task_not_believed", resource_id=resource_id, message=str(problem))
         return

@@ -1,4 +1,4 @@
-"""From a verified envelope to a result: parse the spec, get the driver's plan, run it."""
+"""Executes a verified envelope: parses the spec, gets the driver's plan, runs it, and returns the result."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def stale_generation(generation: int, highest: int) -> Result:
         failure=Failure(
             "stale_generation",
             f"Generation {generation} is older than {highest}, which this agent has seen",
-            "Nothing to do: the newer task decides.",
+            "Nothing to do; the newer task applies.",
             False,
         ),
     )

@@ -1,4 +1,4 @@
-"""What the running agent trusts for TLS: learnt by heartbeats, kept on disk, confirmed by the next heartbeat."""
+"""The CAs that the running agent trusts for TLS: learned from heartbeats, stored on disk, confirmed in the next heartbeat."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class TrustedAnchors:
         self._known = known
         self._wire = connection
         self._lock = threading.Lock()
-        self._asked = False  # whether this platform wants to be told: an older one refuses what it does not know
-        self.unconfirmed = False  # something was learnt that no heartbeat has confirmed yet
+        self._asked = False  # whether the platform supports confirmations; an older one refuses them
+        self.unconfirmed = False  # something new was learned that no heartbeat has confirmed yet
 
     @property
     def known(self) -> Anchors:
         return self._known
 
     def confirmation(self) -> dict[str, object]:
-        """For a heartbeat: what is trusted now."""
+        """Return the fields of a heartbeat that confirm the trusted CAs."""
         if not self._asked:
             return {}
         self.unconfirmed = False
         return {"tls_anchors": self._known.digests}
 
     def learn(self, answer: dict[str, object], task_keys: dict[str, bytes]) -> None:
-        """From a heartbeat's answer; `task_keys` are those that were trusted before it."""
+        """Learn from a heartbeat's answer; `task_keys` are the keys that were trusted before it."""
         statement = answer.get("tls_anchors")
         if statement is None:
             return
@@ -39,20 +39,20 @@ class TrustedAnchors:
         if not self._known.pems:
             return  # plain HTTP on loopback
         try:
-            said = anchors.read_statement(statement, task_keys)
+            received = anchors.read_statement(statement, task_keys)
         except anchors.AnchorsInvalid as problem:
             log.warning("tls_anchors_not_believed", message=str(problem))
             return
         with self._lock:
-            if anchors.is_newer(said, self._known):
-                self._adopt(said)
+            if anchors.is_newer(received, self._known):
+                self._adopt(received)
 
-    def _adopt(self, said: Anchors) -> None:
-        context = identity.tls_context(said.bundle)
+    def _adopt(self, received: Anchors) -> None:
+        context = identity.tls_context(received.bundle)
         if context is None:
             return
-        identity.store_anchors(self._state_dir, said)
+        identity.store_anchors(self._state_dir, received)
         self._wire.use_context(context)
-        self._known = said
+        self._known = received
         self.unconfirmed = True
-        log.event("tls_anchors_changed", anchors=said.digests)
+        log.event("tls_anchors_changed", anchors=received.digests)

@@ -1,6 +1,6 @@
-"""HTTP to the control plane: signed, verified against the pinned CA, with deadlines and keep-alive.
+"""HTTP calls to the control plane: signed, verified against the pinned CA, with deadlines and keep-alive.
 
-A `Channel` belongs to one thread at a time; the `Wire` hands them out and takes them back.
+A `Channel` belongs to one thread at a time; the `Wire` keeps the pool of idle channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_BODY = 8 * 1024 * 1024
 
 
 class Unreachable(Exception):
-    """No answer could be had; the same call may be tried again."""
+    """The server did not answer; the same call may be tried again."""
 
 
 class Refused(Exception):
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 class Clock:
-    """The host's clock, corrected by what the server says when it refuses us for skew."""
+    """The host's clock, corrected by the server's time when the server refuses a request for clock skew."""
 
     def __init__(self) -> None:
         self._offset_ms = 0
@@ -65,7 +65,7 @@ class Signer:
 
 @dataclass(frozen=True)
 class StreamRequest:
-    """Where a connection that outlives a call goes, and its signed first request."""
+    """The address and the signed first request of a connection that outlives a call."""
 
     url: str
     context: ssl.SSLContext | None
@@ -99,7 +99,7 @@ class Channel:
         response = connection.getresponse()
         data = response.read(MAX_BODY + 1)
         if len(data) > MAX_BODY:
-            raise http.client.HTTPException("the answer is too long")
+            raise http.client.HTTPException("the response is too long")
         return response.status, data
 
     @property
@@ -132,8 +132,8 @@ class Wire:
     def call(
         self, method: str, path: str, payload: object = None, *, timeout: float = 20.0, signer: Signer | None = None
     ) -> dict[str, object]:
-        """One call; corrects the clock once, and retries once on a connection gone stale, or when the key was exchanged
-        while it was under way. `signer`: signed by another key than the node's own.
+        """Make one call. It is retried once after a correction of the clock, on a stale connection, or if the key was
+        rotated during the call. `signer` signs with another key than the node's current one.
         """
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         by = signer or self._signer
@@ -152,12 +152,12 @@ class Wire:
 
     @contextlib.contextmanager
     def exchanging_signer(self) -> Iterator[None]:
-        """While a new key is brought in: calls that are refused meanwhile wait for its end before they give up."""
+        """Hold the lock of a key rotation: refused calls wait for its end before they fail."""
         with self._exchange:
             yield
 
     def _signer_after(self, used: Signer | None) -> Signer | None:
-        """The signer of now, if it is another one than the one that was used."""
+        """Return the current signer if it is another one than the one that was used."""
         with self._exchange:
             return None if self._signer is used else self._signer
 
@@ -174,18 +174,18 @@ class Wire:
             except (OSError, http.client.HTTPException) as problem:
                 channel.close()
                 if reused and not isinstance(problem, TimeoutError):
-                    continue  # the server closed an idle connection: take the next or a new one
+                    continue  # the server closed an idle connection: use another one
                 self._prefer_next(url)
                 raise Unreachable(f"{url}: {problem!r}") from problem
             self._put_back(url, channel)
             return answer(status, data)
 
     def use_signer(self, signer: Signer) -> None:
-        """Every call from now on is signed with this key."""
+        """Sign all further calls with this key."""
         self._signer = signer
 
     def use_context(self, context: ssl.SSLContext) -> None:
-        """Every new connection is verified by this one; those of before end when they have been used."""
+        """Verify all new connections with this context; older connections are closed after their call."""
         self._context = context
         while True:
             try:
@@ -201,7 +201,7 @@ class Wire:
             channel.close()
 
     def stream_requests(self, path: str) -> list[StreamRequest]:
-        """For a WebSocket: one to each server, the preferred first, signed as any GET without a body."""
+        """Return a WebSocket request for each server, the preferred one first, signed like a GET without a body."""
         found = []
         for number in range(len(self._urls)):
             url = self._urls[(self._preferred + number) % len(self._urls)]
@@ -235,7 +235,7 @@ class Wire:
 
 
 def answer(status: int, data: bytes) -> dict[str, object]:
-    """What a success says; a problem document is raised."""
+    """Return the body of a success; raise Refused for a problem document."""
     try:
         value = json.loads(data) if data else {}
     except ValueError:

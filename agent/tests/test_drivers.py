@@ -59,7 +59,7 @@ def old(**changes: object) -> AllocationRecord:
 def test_an_expected_drive_that_is_absent_is_not_clean() -> None:
     found = drives.inspect(("/dev/nvme987n1",), erased_here=True)
     assert (found.name, found.clean, found.examined) == ("drives", False, 1)
-    assert found.found == ["/dev/nvme987n1 is absent: nobody saw it erased"]
+    assert found.found == ["/dev/nvme987n1 is absent: its erasure is not proven"]
     assert drives.erase_all(["/dev/nvme987n1"], Deadline.after(5)) == ["/dev/nvme987n1"]
 
 
@@ -149,7 +149,7 @@ def test_a_late_deprovision_does_not_shut_out_the_next_tenant(settings: Config, 
     ledger.put(old(allocation_id="alc_next", released=False))
     spec = ReleaseSpec("alc_old", "baremetal", "gpu", ())
     details = [step.run() for step in HostDriver(settings, ledger).deprovision(spec, context()).steps]
-    assert details == ["not here: another allocation is served"] * 2
+    assert details == ["skipped: the host serves another allocation"] * 2
 
 
 def test_a_slice_without_a_remembered_marker_is_not_clean(
@@ -159,7 +159,7 @@ def test_a_slice_without_a_remembered_marker_is_not_clean(
     plan = LabContainerDriver(settings, ledger).verify(parse_release(wish("gpu_slice")), context())
     assert plan.steps[0].run() == "not clean"
     checks = {entry["name"]: entry for entry in plan.result["checks"]}  # type: ignore[attr-defined]
-    assert checks["marker"]["found"] == ["no marker is remembered for this allocation"]
+    assert checks["marker"]["found"] == ["there is no marker on record for this allocation"]
     assert checks["drives"]["clean"] is True
 
 

@@ -159,7 +159,7 @@ def test_a_result_that_nobody_wants_is_dropped(platform: LittlePlatform, tmp_pat
     task_id = platform.submit("discover", {})
     platform.results[task_id] = {"status": "failed"}  # someone reported otherwise before
     envelope = platform.tasks[task_id]
-    loop._offer(envelope)
+    loop._accept(envelope)
     deadline = time.monotonic() + 60
     while loop._journal.open_tasks() and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -378,4 +378,4 @@ def test_a_tenant_who_deletes_the_agents_records_is_not_found_clean(tenant: Tena
     tenant.task("wipe")
     verdict = tenant.task("verify_wipe")
     assert verdict["clean"] is False
-    assert unclean(verdict)["marker"] == ["no marker is remembered for this allocation"]
+    assert unclean(verdict)["marker"] == ["there is no marker on record for this allocation"]

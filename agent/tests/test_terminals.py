@@ -193,7 +193,7 @@ async def test_to_hang_up_on_a_session_leaves_nothing_of_it_running(tmp_path: Pa
         ssh_target = SshTarget("127.0.0.1", 22, "ann", "ssh-ed25519 AAAA")
         session = Session(TerminalSpec("trm_1", "alc_1", "baremetal"), ssh_target, tmp_path)
         before = asyncio.all_tasks()
-        carried = asyncio.create_task(session._carry(line, shell, LoginFiles(tmp_path / "trm_1")))
+        carried = asyncio.create_task(session._forward(line, shell, LoginFiles(tmp_path / "trm_1")))
         await session.opened
         carried.cancel()
         await asyncio.gather(carried, return_exceptions=True)

@@ -1,3 +1,3 @@
-"""The `gpuaas` command. It knows the platform only through gpuaas_sdk."""
+"""The `gpuaas` command. It reaches the platform only through gpuaas_sdk."""
 
 __version__ = "0.1.0"

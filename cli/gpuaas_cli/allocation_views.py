@@ -1,4 +1,4 @@
-"""How allocations and their timelines look."""
+"""Prints allocations and their timelines."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gpuaas_cli.failures import ExitCode
+from gpuaas_cli.output import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.progress import label_of, mark_of, style_of_mark
-from gpuaas_cli.rendering import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Allocation, AllocationHealthReason, HostGpu, Timeline, TimelineEntry
 
@@ -39,7 +39,9 @@ GPUS: list[Column[HostGpu]] = [
 
 
 def print_allocation(session: Session, allocation: Allocation) -> None:
-    failure = None if allocation.state == "released" else allocation.failure  # then it is history
+    failure = (
+        None if allocation.state == "released" else allocation.failure
+    )  # a released allocation has no current host
     fields = [
         ("Id", allocation.id),
         ("Name", allocation.name),
@@ -85,11 +87,11 @@ def print_timeline(session: Session, timeline: Timeline) -> None:
         )
     session.out.print(table)
     if timeline.forced:
-        session.say("The clean-up was forced: the wipe is not verified.")
+        session.say("The clean-up was forced. The wipe is not verified.")
 
 
 def print_outcome(session: Session, allocations: Sequence[Allocation], wanted: str) -> None:
-    """The end of a watch: success only when all came where they were meant to."""
+    """Print how a watch ended; it succeeds only if every allocation reached the expected state."""
     if session.as_json or len(allocations) > 1:
         print_list(session, allocations, COLUMNS)
     else:
@@ -99,7 +101,7 @@ def print_outcome(session: Session, allocations: Sequence[Allocation], wanted: s
 
 
 def _reasons(allocation: Allocation) -> str:
-    """One line for each, with the next step below it; a failure of the allocation itself has lines of its own."""
+    """Return a line for each reason, followed by its next step; the allocation's own failure is printed elsewhere."""
     told = allocation.failure.code if allocation.failure else None
     lines = []
     for reason in allocation.health_reasons:
@@ -130,7 +132,7 @@ def _wipe(allocation: Allocation) -> str | None:
 
 
 def _verdict(timeline: Timeline) -> tuple[int, Text]:
-    """What came of the last verification, and where in the timeline it is. A forced end does not change it."""
+    """Return the verdict of the last verification and its place in the timeline. A forced end does not change it."""
     proofs = [n for n, entry in enumerate(timeline.items) if (entry.name, entry.status) == ("verify_wipe", "succeeded")]
     if not proofs or timeline.wipe_evidence is None:
         return -1, Text()

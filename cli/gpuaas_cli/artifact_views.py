@@ -1,8 +1,8 @@
-"""How artifacts and publish intents are shown, and found by what people call them."""
+"""Prints artifacts and publish intents, and finds artifacts by id, digest or name."""
 
 from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.output import Column, age, print_card
 from gpuaas_cli.references import is_id
-from gpuaas_cli.rendering import Column, age, print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Artifact, PublishIntent
 from gpuaas_sdk.digests import is_digest
@@ -44,7 +44,7 @@ def print_artifact(session: Session, artifact: Artifact) -> None:
 
 
 def artifact_id(session: Session, project: str, text: str) -> str:
-    """By id or digest; by name, the newest of that name."""
+    """Find an artifact by id, by digest, or by name (the newest of that name)."""
     if is_id("art", text):
         return text
     digest = text if is_digest(text) else None
@@ -55,7 +55,7 @@ def artifact_id(session: Session, project: str, text: str) -> str:
 
 
 def require_registered(intent: PublishIntent) -> str:
-    """The artifact's id; or the failure, as one of the command."""
+    """Return the artifact's id, or raise the publish intent's failure as a failure of the command."""
     if intent.state == "registered" and intent.artifact_id is not None:
         return intent.artifact_id
     failure = intent.failure

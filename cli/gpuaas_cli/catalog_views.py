@@ -1,9 +1,9 @@
-"""How apps, versions and entitlements look on a terminal."""
+"""Prints apps, versions and entitlements."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gpuaas_cli.rendering import Column, age, print_card
+from gpuaas_cli.output import Column, age, print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     App,
@@ -50,12 +50,12 @@ PLACES: list[Column[PlacementCandidate]] = [
     Column("STATE", lambda one: one.state, whole=True),
     Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),
     Column("SHAPE", lambda one: one.shape, whole=True),
-    Column("COMPONENTS", lambda one: "\n".join(_could(component) for component in one.components)),
+    Column("COMPONENTS", lambda one: "\n".join(_placement_verdict(component) for component in one.components)),
 ]
 
 
-def _could(component: CandidateComponent) -> str:
-    """worker: yes; or every reason why not."""
+def _placement_verdict(component: CandidateComponent) -> str:
+    """Return "worker: yes", or every reason why the component cannot run there."""
     reasons = " ".join(refusal.message for refusal in component.refusals)
     return f"{component.component_key}: {reasons or 'yes'}"
 
@@ -109,8 +109,8 @@ def _manifest_fields(manifest: Mapping[str, object]) -> Iterator[tuple[str, obje
         yield "Options", {verb: list(schema.get("properties", {})) for verb, schema in options.items()}
 
 
-def at_lines(error: InvalidRequest, file: str) -> InvalidRequest:
-    """The faults of a manifest as compilers print them, so that editors find the place."""
+def format_faults(error: InvalidRequest, file: str) -> InvalidRequest:
+    """Format the faults of a manifest as compilers do, so that editors can jump to the line."""
     faults = error.details.get("faults")
     if error.code != "manifest_invalid" or not isinstance(faults, list):
         return error

@@ -1,4 +1,4 @@
-"""Command groups whose verbs get a Session, take --output, and end with the right exit code."""
+"""Command groups: each command gets a Session, accepts --output, and ends with the right exit code."""
 
 import inspect
 from collections.abc import Callable
@@ -9,26 +9,26 @@ import typer
 from typer.core import TyperGroup
 
 from gpuaas_cli.failures import CommandFailed, ExitCode, exit_code_of, print_error
-from gpuaas_cli.field_names import AS_THEY_ARE, FieldNames
+from gpuaas_cli.field_names import UNTRANSLATED, FieldNames
 from gpuaas_cli.session import Output, Session
 from gpuaas_sdk import GpuaasError
 
 Parameters = ParamSpec("Parameters")
 OutputOption = Annotated[
-    Output | None, typer.Option("--output", "-o", help="How to print: a table, or JSON as the API answers.")
+    Output | None, typer.Option("--output", "-o", help="Output format: a table, or the API's JSON.")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class RootOptions:
-    """What was given before the first command name."""
+    """Options that were given before the first command name."""
 
     output: Output | None = None
     server: str | None = None
 
 
-class _ListsUnlessTold(TyperGroup):
-    """A group that is mostly read: without a verb it lists."""
+class _ListByDefaultGroup(TyperGroup):
+    """A group that runs `list` if no command is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
@@ -38,7 +38,7 @@ class _ListsUnlessTold(TyperGroup):
 
 class CommandGroup(typer.Typer):
     def __init__(self, summary: str, lists_unless_told: bool = False) -> None:
-        shape = _ListsUnlessTold if lists_unless_told else None
+        shape = _ListByDefaultGroup if lists_unless_told else None
         super().__init__(cls=shape, help=summary, no_args_is_help=True)
 
     def verb(self, name: str) -> Callable[[Callable[Concatenate[Session, Parameters], None]], Callable[..., None]]:
@@ -53,7 +53,7 @@ class CommandGroup(typer.Typer):
 def with_session(
     function: Callable[Concatenate[Session, Parameters], None],
 ) -> Callable[..., None]:
-    """The function as Typer sees it: without `session`, with the context and --output."""
+    """Return the function that Typer sees: without `session`, with the context and --output."""
     signature = inspect.signature(function, eval_str=True)
     own = list(signature.parameters.values())[1:]
     verb = cast(Callable[..., None], function)
@@ -79,8 +79,8 @@ def with_session(
     return run
 
 
-def perform(session: Session, work: Callable[[], None], names: FieldNames = AS_THEY_ARE) -> None:
-    """Run a command's work; every failure becomes one message and one exit code."""
+def perform(session: Session, work: Callable[[], None], names: FieldNames = UNTRANSLATED) -> None:
+    """Run a command; every failure becomes one message and one exit code."""
     try:
         work()
     except GpuaasError as error:

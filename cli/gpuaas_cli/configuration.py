@@ -1,4 +1,4 @@
-"""What the command remembers: the server, the default project, and how you are signed in."""
+"""The command's stored settings: the server, the default project, and the sign-in."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ def home() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """config.json; each value can be overridden by the environment variable of its name."""
+    """The content of config.json; an environment variable can override each value."""
 
     server: str = DEFAULT_SERVER
     project: str | None = None
@@ -47,7 +47,7 @@ VARIABLES = {
 
 
 def effective(name: str, stored: str | None) -> tuple[str | None, str]:
-    """The value in force, and where it comes from."""
+    """Return the effective value and its source."""
     variable = VARIABLES[name]
     if os.environ.get(variable):
         return os.environ[variable], variable
@@ -56,7 +56,7 @@ def effective(name: str, stored: str | None) -> tuple[str | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """What renews the short-lived token: a person's session, which ends by itself, or a service account's secret."""
+    """What renews the short-lived token: a person's session, which expires, or a service account's secret."""
 
     kind: str
     name: str
@@ -68,7 +68,7 @@ class StoredSignIn:
 
 
 class CredentialStore:
-    """credentials.json, readable by its owner only. Kept per server: no token goes to another one."""
+    """The content of credentials.json, readable by its owner only. Each server has its own sign-in."""
 
     def __init__(self) -> None:
         self.path = home() / "credentials.json"
@@ -89,7 +89,7 @@ class CredentialStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """No other command renews a sign-in meanwhile: a refresh token is good once."""
+        """Hold the lock under which a sign-in is renewed: a refresh token can be used only once."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.with_name("credentials.lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -124,7 +124,7 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _write(path: Path, content: dict[str, object]) -> Path:
-    """Replace the file in one step; it is private from its first byte on."""
+    """Replace the file in one step; only its owner can read it, from its first byte on."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

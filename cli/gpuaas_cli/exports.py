@@ -1,4 +1,4 @@
-"""Exports of tenants and projects into a file: it is there when all of it is."""
+"""Exports tenants and projects to a file. The file exists only when the export is complete."""
 
 import json
 from collections.abc import Iterable
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from gpuaas_cli.failures import CommandFailed
 
-_LONGEST_END = 1 << 16  # the last line has a number for each kind, no more
+_LONGEST_END = 1 << 16  # the last line holds only the number of records of each kind
 
 
 def write_export(chunks: Iterable[bytes], target: Path) -> dict[str, int]:
-    """How many there were of each kind. An export that was cut off leaves no file."""
+    """Write the export and return the number of records of each kind. An interrupted export leaves no file."""
     fresh = target.with_name(f".{target.name}.part")
     end = b""
     try:

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and the shape of an error on stderr."""
+"""Exit codes, and the format of an error on stderr."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from enum import IntEnum
 from rich.console import Console
 from rich.text import Text
 
-from gpuaas_cli.field_names import AS_THEY_ARE, FieldNames
+from gpuaas_cli.field_names import UNTRANSLATED, FieldNames
 from gpuaas_sdk import GpuaasError, Problem
 
 
@@ -33,7 +33,7 @@ MEANINGS = {
     ExitCode.NOT_FOUND: "no such thing, or not visible to you",
     ExitCode.DENIED: "not signed in, or not allowed",
     ExitCode.CONFLICT: "the current state, capacity or quota does not allow it",
-    ExitCode.DEADLINE: "it did not end in the time given",
+    ExitCode.DEADLINE: "the deadline passed",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",
 }
 
@@ -50,14 +50,14 @@ _BY_STATUS = {
 }
 
 
-# Where a document has a member, a terminal has the lines below.
+# A problem document has members; on a terminal they are the lines below the message.
 _IN_DETAILS = re.compile(r" in details\.\w+")
 _DETAILS = re.compile(r"\bdetails\.(\w+)")
 
 
 @dataclass
 class CommandFailed(Exception):
-    """A failure that the command itself found, in the same shape as the platform's."""
+    """A failure that the command itself detected, in the same form as the platform's."""
 
     code: str
     sentence: str
@@ -72,8 +72,8 @@ def exit_code_of(error: GpuaasError) -> ExitCode:
     return _BY_CODE.get(error.code) or _BY_STATUS.get(error.status, ExitCode.FAILED)
 
 
-def print_error(console: Console, error: GpuaasError, as_json: bool, names: FieldNames = AS_THEY_ARE) -> None:
-    """For people in the words of the command; for programs as the server said it."""
+def print_error(console: Console, error: GpuaasError, as_json: bool, names: FieldNames = UNTRANSLATED) -> None:
+    """Print an error: for people with the command's option names, for programs as the server sent it."""
     if as_json:
         document = {
             "code": error.code,
@@ -85,43 +85,43 @@ def print_error(console: Console, error: GpuaasError, as_json: bool, names: Fiel
         }
         console.print(json.dumps(document, indent=2), markup=False, highlight=False, soft_wrap=True)
         return
-    console.print(Text.assemble(("Error: ", "bold red"), names.spoken(error.detail)), soft_wrap=True)
+    console.print(Text.assemble(("Error: ", "bold red"), names.translate(error.detail)), soft_wrap=True)
     next_step = _IN_DETAILS.sub(" named here", next_step_of(error))
     next_step = _DETAILS.sub(r"the \1", next_step)
     if next_step:
         console.print(Text.assemble(("Next:  ", "bold"), next_step), soft_wrap=True)
     for line in detail_lines(error.details, error.detail):
-        console.print(Text(f"       {names.spoken(line)}"), soft_wrap=True)
+        console.print(Text(f"       {names.translate(line)}"), soft_wrap=True)
     reference = f", correlation id {error.correlation_id}" if error.correlation_id else ""
     console.print(Text(f"       {error.code}{reference}", style="dim"), soft_wrap=True)
 
 
-def detail_lines(details: Mapping[str, object], said: str = "") -> Iterator[str]:
-    """What the error names: the fields at fault, the roles that would do, the ids in the way. Nothing `said` already."""
+def detail_lines(details: Mapping[str, object], message: str = "") -> Iterator[str]:
+    """Yield what the error names: invalid fields, sufficient roles, conflicting ids; nothing that `message` already says."""
     for name, value in details.items():
         if name == "count" and any(isinstance(one, list) and len(one) == value for one in details.values()):
-            continue  # they are all listed
+            continue  # the list shows all of them
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-            told = (", ".join(_parts(one, said)) for one in value)
-            yield from (line for line in told if line)
+            lines = (", ".join(_parts(one, message)) for one in value)
+            yield from (line for line in lines if line)
         elif isinstance(value, list):
             yield f"{name}: {', '.join(str(one) for one in value)}"
         else:
             yield f"{name}: {value}"
 
 
-def _parts(document: Mapping[str, object], said: str) -> Iterator[str]:
+def _parts(document: Mapping[str, object], message: str) -> Iterator[str]:
     for part in document.values():
-        if part is not None and not (isinstance(part, str) and part in said):
+        if part is not None and not (isinstance(part, str) and part in message):
             yield str(part)
 
 
 def next_step_of(error: GpuaasError) -> str:
-    """The server's advice speaks of calls; where a command does it, name the command."""
+    """Return the server's next step, or the command that does the same."""
     if error.code in ("unauthenticated", "token_expired", "token_invalid", "session_ended"):
         return "Sign in with `gpuaas login`."
     if error.code == "untrusted_certificate":
         return "Give the platform's CA certificate: `gpuaas config set ca_file PATH`."
     if error.code == "unreachable":
-        return "Check the address (`gpuaas config show`), and that the server runs (`gpuaas up`)."
+        return "Check the address (`gpuaas config show`) and that the server is running (`gpuaas up`)."
     return error.next_step

@@ -1,11 +1,11 @@
-"""What the server calls a field, the command calls an option: messages speak of what a person has typed."""
+"""Translates the server's field names into the command's options, so that messages name what a person typed."""
 
 import re
 from collections.abc import Mapping
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-# Fields that no option of the same name sets. All others are found by their name.
+# Fields whose option has another name. All other options have the name of their field.
 _SET_BY = {
     "actor_id": "--actor",
     "allocation_ids": "ALLOCATION",
@@ -31,7 +31,7 @@ _FIELD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # no English word has an undersc
 
 
 class FieldNames:
-    """The words of one command."""
+    """The option names of one command."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
@@ -49,8 +49,8 @@ class FieldNames:
             options |= {word.lstrip("-").replace("-", "_").lower(): word for word in words}
         return cls(options)
 
-    def spoken(self, text: str) -> str:
-        """The text with each field that the command sets named as the command names it."""
+    def translate(self, text: str) -> str:
+        """Replace each field name in the text with the option that sets it."""
         text = _PLACE.sub(lambda found: self._option(found[1]) or found[0], text)
         return _FIELD.sub(lambda found: self._option(found[0]) or found[0], text)
 
@@ -59,4 +59,4 @@ class FieldNames:
         return self._options.get(known.lstrip("-").replace("-", "_").lower())
 
 
-AS_THEY_ARE = FieldNames({})
+UNTRANSLATED = FieldNames({})

@@ -1,4 +1,4 @@
-"""What an app asks when it is launched: answered by a file, by --set, or, on a terminal, by questions from its schema."""
+"""An app's inputs at launch: read from a file, from --set, or, on a terminal, from answers to questions."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
-Ask = Callable[[str, str | None], str]  # the question and what is offered → what was typed
+Ask = Callable[[str, str | None], str]  # (question, default) → answer
 
 
 def read_inputs(file: Path) -> Document:
-    """A YAML or JSON file with one object."""
+    """Read a YAML or JSON file with one object."""
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -33,7 +33,7 @@ def read_inputs(file: Path) -> Document:
 
 
 class InputForm:
-    """The questions of one version, from its `inputs` schema. The server checks the answers again, and completely."""
+    """The inputs of one version, from its `inputs` schema. The server validates the answers completely."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         properties, required = schema.get("properties"), schema.get("required")
@@ -41,8 +41,8 @@ class InputForm:
         self._properties = _in_order(properties, self._required) if isinstance(properties, Mapping) else {}
         self._closed = schema.get("additionalProperties") is False
 
-    def assigned(self, assignments: Sequence[str]) -> Document:
-        """`name=value` from the command line, each value read by the type that the schema gives."""
+    def parse_assignments(self, assignments: Sequence[str]) -> Document:
+        """Parse `name=value` from the command line; the schema gives the type of each value."""
         return dict(self._assignment(one) for one in assignments)
 
     def _assignment(self, text: str) -> tuple[str, object]:
@@ -51,14 +51,16 @@ class InputForm:
             raise _refused(f"--set {text} is not name=value.", "Write it as --set name=value.")
         if self._closed and name not in self._properties:
             known = ", ".join(self._properties) or "none"
-            raise _refused(f"The app has no input {name}.", f"It asks for: {known}.")
+            raise _refused(f"The app has no input {name}.", f"Its inputs are: {known}.")
         try:
-            return name, typed(self._property(name), value)
+            return name, parse_value(self._property(name), value)
         except ValueError as error:
             raise _refused(f"--set {name}: {error}.", "Correct the value.") from error
 
-    def asked(self, given: Mapping[str, object], ask: Ask, say: Callable[[str], None], everything: bool) -> Document:
-        """Answers to what is not given: all questions, or only those that need an answer."""
+    def ask_missing(
+        self, given: Mapping[str, object], ask: Ask, say: Callable[[str], None], everything: bool
+    ) -> Document:
+        """Ask for inputs that are not given: all of them, or only the required ones."""
         answers: Document = {}
         for name, property_ in self._open(given):
             needed = name in self._required and "default" not in property_
@@ -76,7 +78,7 @@ class InputForm:
 
 
 def _in_order(properties: Mapping[str, object], required: list[str]) -> Mapping[str, object]:
-    """A stored schema has forgotten the order of names, but not that of lists: required ones first, as they are listed."""
+    """Sort inputs: required ones first, as the schema lists them. Other names have no order in a stored schema."""
     first = [name for name in required if name in properties]
     return {name: properties[name] for name in [*first, *sorted(properties.keys() - set(first))]}
 
@@ -84,7 +86,7 @@ def _in_order(properties: Mapping[str, object], required: list[str]) -> Mapping[
 def _answer(
     name: str, property_: Mapping[str, object], needed: bool, ask: Ask, say: Callable[[str], None]
 ) -> tuple[object] | None:
-    """Asked until it can be read; nothing typed means left out, which a needed one cannot be."""
+    """Ask until the answer is valid; an empty answer leaves out an optional input."""
     offered = property_.get("default")
     default = _shown(offered) if "default" in property_ else None if needed else ""
     while True:
@@ -92,7 +94,7 @@ def _answer(
         if text == "" and not needed:
             return None
         try:
-            return (typed(property_, text),)
+            return (parse_value(property_, text),)
         except ValueError as error:
             say(f"{error}.")
 
@@ -109,15 +111,15 @@ def question(name: str, property_: Mapping[str, object]) -> str:
     return " ".join(words)
 
 
-def typed(property_: Mapping[str, object], text: str) -> object:
-    """The value that a text means for this property; ValueError says what it should have been."""
+def parse_value(property_: Mapping[str, object], text: str) -> object:
+    """Parse a text as a value of this property; ValueError says what was expected."""
     kind = property_.get("type")
     choices = property_.get("enum")
     if isinstance(choices, list):
         for choice in choices:
             if text == _shown(choice):
                 return choice
-        raise ValueError(f"{text!r} is none of {', '.join(_shown(one) for one in choices)}")
+        raise ValueError(f"{text!r} is not one of {', '.join(_shown(one) for one in choices)}")
     if kind == "string" or (isinstance(kind, list) and "string" in kind):
         return text
     try:
@@ -133,7 +135,7 @@ def typed(property_: Mapping[str, object], text: str) -> object:
 
 
 def _is(kind: object, value: object) -> bool:
-    if isinstance(value, bool):  # which Python counts among the integers
+    if isinstance(value, bool):  # in Python, bool is a subclass of int
         return kind == "boolean"
     return isinstance(value, _TYPES.get(str(kind), ()))
 

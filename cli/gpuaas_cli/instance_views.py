@@ -1,4 +1,4 @@
-"""How instances, their members and their timelines look."""
+"""Prints instances, their members and their timelines."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list, style_of
+from gpuaas_cli.output import Column, age, cell, moment, print_card, print_json, print_list, style_of
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     HealthReason,
@@ -20,7 +20,7 @@ from gpuaas_sdk import (
 
 
 def _status(instance: InstanceSummary) -> Text:
-    """Running is where an instance is meant to be; everywhere else in the platform it is on the way."""
+    """Style the status: `running` is the goal of an instance, unlike elsewhere in the platform, where it means in progress."""
     if instance.decommissioned_at is not None:
         return Text("decommissioned", style="dim")
     return Text(instance.status, style="green" if instance.status == "running" else style_of(instance.status))
@@ -42,7 +42,7 @@ INSTANCES: list[Column[InstanceSummary]] = [
 
 
 def member_columns(allocation_names: Mapping[str, str]) -> list[Column[InstanceMember]]:
-    """With the allocations as people call them, where they have a name."""
+    """Return the columns of a member list, with names instead of ids of allocations where they have one."""
     return [
         Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
         Column("STATUS", lambda one: one.status, whole=True),
@@ -54,7 +54,7 @@ def member_columns(allocation_names: Mapping[str, str]) -> list[Column[InstanceM
 
 
 def _problem(member: InstanceMember) -> str | None:
-    """Its own failure, or what is wrong with its host."""
+    """Return the member's own failure, or the problem of its host."""
     if member.failure is not None:
         return member.failure.code
     return member.health_reasons[0].code if member.health_reasons else None
@@ -148,7 +148,7 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
         print_json(session, raw)
         return
     table = Table("TIME", "WHAT", "ABOUT", "DETAIL", box=None, pad_edge=False, header_style="bold")
-    table.columns[2].min_width = 30  # an id that is cut short finds nothing
+    table.columns[2].min_width = 30  # a truncated id cannot be used
     for entry in entries:
         data = {name: value for name, value in entry.data.items() if value is not None}
         table.add_row(moment(entry.at), entry.type, entry.subject, cell(data))
@@ -156,7 +156,7 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
 
 
 def _command(action: str) -> str:
-    """An action of the policy as the command says it."""
+    """Return the command for an action of the policy."""
     names = {
         "instance_deploy": "redeploy",
         "member_operation_create": "members add",
@@ -174,7 +174,7 @@ def _lines(reasons: Sequence[HealthReason]) -> str:
 
 
 def _document(document: Mapping[str, object] | None) -> str | None:
-    """Whatever the app says of itself, readable as it is nested."""
+    """Format the app's own report, which may be nested."""
     return json.dumps(document, indent=2, ensure_ascii=False) if document else None
 
 
@@ -183,7 +183,7 @@ def _version(version: InstanceVersion | None) -> str | None:
 
 
 def _closed(instance: Instance) -> str | None:
-    """What its app does not take in the form that it has."""
+    """Describe what the app does not support in its present form."""
     listed = instance.mode.closed if instance.mode else []
     lines = [f"{one.kind} {one.component_key or ''}".rstrip() + f": {one.message} {one.next_step}" for one in listed]
     return "\n".join(lines) or None

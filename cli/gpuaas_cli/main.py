@@ -1,4 +1,4 @@
-"""The `gpuaas` command, put together from its groups."""
+"""The `gpuaas` command, assembled from its groups."""
 
 import signal
 from typing import Annotated
@@ -90,7 +90,7 @@ def root(
     output: OutputOption = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", help="Address of the server. Else GPUAAS_URL, or the configured one."),
+        typer.Option("--server", help="Address of the server. Default: GPUAAS_URL, or the configured address."),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -105,7 +105,7 @@ def root(
 
 
 def main() -> None:
-    # A shell starts background jobs with SIGINT ignored; whoever sends it to a follow or a watch means it to end.
+    # A shell starts background jobs with SIGINT ignored, but SIGINT must end a follow or a watch.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     app(prog_name="gpuaas")
 

@@ -1,4 +1,4 @@
-"""How operations look, and how one is followed to its end."""
+"""Prints operations, and follows one to its end."""
 
 import time
 
@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gpuaas_cli.failures import ExitCode
+from gpuaas_cli.output import Column, age, cell, moment, print_card, short_moment
 from gpuaas_cli.progress import Progress, style_of_mark
-from gpuaas_cli.rendering import Column, age, cell, moment, print_card, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Operation, OperationStep
 
@@ -19,13 +19,13 @@ def _about(operation: Operation) -> str:
     return operation.member_id or operation.instance_id
 
 
-def _told(operation: Operation) -> str | None:
-    """The one thing worth knowing in a table: why it failed, else how far it is."""
+def _summary(operation: Operation) -> str | None:
+    """Return the most useful detail for a table: the failure, else the progress."""
     if operation.failure is not None:
         return operation.failure.code
     progress = operation.progress
     if operation.finished_at is not None:
-        return None  # how far it had come when it was last heard of says nothing any more
+        return None  # the last reported progress of an ended operation has no meaning
     if operation.phase is not None or progress is None or progress.percent is None:
         return operation.phase
     return f"{progress.percent} %"
@@ -36,7 +36,7 @@ OPERATIONS: list[Column[Operation]] = [
     Column("KIND", lambda one: one.kind, whole=True),
     Column("STATUS", lambda one: one.status, whole=True),
     Column("ABOUT", _about),
-    Column("DETAIL", _told),
+    Column("DETAIL", _summary),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
 
@@ -45,11 +45,11 @@ def print_operation(session: Session, operation: Operation) -> None:
     why, forced = operation.failure, operation.forced
     fields = [
         ("Id", operation.id),
-        ("Kind", f"{operation.kind} (of many)" if operation.target == "bulk" else operation.kind),
+        ("Kind", f"{operation.kind} (several members)" if operation.target == "bulk" else operation.kind),
         ("Status", operation.status),
         ("Since", operation.status_since),
         ("Phase", operation.phase),
-        ("Progress", _progress(operation) if operation.live else None),  # of one that ended it says nothing any more
+        ("Progress", _progress(operation) if operation.live else None),  # only while it runs
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why and not forced else None),
         ("Forced", f"by {forced.by}, {moment(forced.at)}: {forced.reason} (not verified)" if forced else None),
@@ -62,9 +62,9 @@ def print_operation(session: Session, operation: Operation) -> None:
         ("On failure", operation.on_failure),
         ("Parameters", operation.parameters),
         ("Reason", operation.reason),
-        ("Asked by", operation.requested_by_name or operation.requested_by),
-        ("Worked on by", _worker(operation)),
-        ("Cancel asked", operation.cancel_requested_at),
+        ("Requested by", operation.requested_by_name or operation.requested_by),
+        ("Controller", _worker(operation)),
+        ("Cancel requested", operation.cancel_requested_at),
         ("Created", operation.created_at),
         ("Finished", operation.finished_at),
         ("Deadline", None if operation.finished_at else operation.deadline_at),
@@ -116,7 +116,7 @@ def _seconds(step: OperationStep) -> float | None:
 
 
 class OperationProgress:
-    """Each step when it has ended, and what goes on now."""
+    """Shows each finished step and the current one."""
 
     def __init__(self, session: Session, project: str) -> None:
         self._session = session
@@ -127,7 +127,7 @@ class OperationProgress:
         with Progress(self._session) as progress:
             for operation in self._session.client.operations.follow(self._project, operation_id, deadline):
                 self._steps(progress, operation)
-                progress.at(_sentence(operation))
+                progress.update(_sentence(operation))
         return operation
 
     def _steps(self, progress: Progress, operation: Operation) -> None:
@@ -135,8 +135,8 @@ class OperationProgress:
             key = (step.name, step.member_id, step.finished_at)
             if step.finished_at is not None and key not in self._shown:
                 self._shown.add(key)
-                said = " ".join(part for part in (f"  {step.name}", step.message, step.member_id) if part)
-                progress.passed(said, _seconds(step), _MARKS.get(step.status, "•"))
+                line = " ".join(part for part in (f"  {step.name}", step.message, step.member_id) if part)
+                progress.finish(line, _seconds(step), _MARKS.get(step.status, "•"))
 
 
 def _sentence(operation: Operation) -> str:
@@ -144,37 +144,37 @@ def _sentence(operation: Operation) -> str:
         parts = ", ".join(f"{count} {status}" for status, count in operation.children.items())
         return f"{operation.kind} is {operation.status}: {parts}"
     if operation.phase == "verifying":
-        return f"{operation.kind} is done; the hosts are looked at"
+        return f"{operation.kind} is done; the platform inspects the hosts"
     doing = [step.name for step in operation.steps if step.status == "running"]
     detail = ", ".join(part for part in (_progress(operation), *doing) if part)
     if operation.status == "pending":
-        detail = "no controller has taken it yet"
+        detail = "waiting for a controller"
     return f"{operation.kind} is {operation.status}{f': {detail}' if detail and operation.live else ''}"
 
 
 def print_ended(session: Session, operation: Operation) -> None:
-    """The end of a follow: exit code 0 only for success."""
+    """Print an ended operation; the exit code is 0 only if it succeeded."""
     print_operation(session, operation)
     if operation.status != "succeeded":
         raise typer.Exit(ExitCode.FAILED)
 
 
-def watched(session: Session, project: str, operation: Operation, deadline: float) -> None:
-    """To its end, and to that of a rotation of secrets that follows it: what is asked for next is not refused then."""
+def follow_to_end(session: Session, project: str, operation: Operation, deadline: float) -> None:
+    """Follow an operation and the secret rotation that may come after it, so that the next request is not refused."""
     ends = time.monotonic() + deadline
     print_ended(session, OperationProgress(session, project).follow(operation.id, deadline))
     rotation = session.client.operations.rotation_after(project, operation)
     if rotation is not None:
-        _note(session, f"The secrets that the members share are made anew ({rotation.id}): {rotation.reason}.")
+        _note(session, f"The shared secrets of the members are being rotated ({rotation.id}): {rotation.reason}.")
         left = max(ends - time.monotonic(), 0.0)
         _note_failure(session, OperationProgress(session, project).follow(rotation.id, left))
 
 
 def _note_failure(session: Session, rotation: Operation) -> None:
-    """What was asked for has succeeded: that is the exit code. The instance goes on saying that its secrets are old."""
+    """Report a failed rotation without changing the exit code: the requested operation succeeded."""
     if rotation.status != "succeeded":
         why = rotation.failure.message if rotation.failure else rotation.status
-        _note(session, f"They are still the old ones: {why} See `gpuaas operations show {rotation.id}`.")
+        _note(session, f"The secrets were not rotated: {why} See `gpuaas operations show {rotation.id}`.")
 
 
 def _note(session: Session, sentence: str) -> None:

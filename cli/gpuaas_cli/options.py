@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they mean the same everywhere."""
+"""Options that several commands share."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -10,18 +10,18 @@ ProjectOption = Annotated[
     typer.Option(
         "--project",
         "-p",
-        help="Project: id, slug or tenant/slug. Else GPUAAS_PROJECT, the configured one, or your only one.",
+        help="Project: id, slug or tenant/slug. Default: GPUAAS_PROJECT, the configured project, or your only one.",
     ),
 ]
-TenantOption = Annotated[str | None, typer.Option("--tenant", "-t", help="Tenant: id or slug. Else your own.")]
+TenantOption = Annotated[str | None, typer.Option("--tenant", "-t", help="Tenant: id or slug. Default: your own.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Stay, and show the progress to the end.")]
-DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Seconds to watch at most.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
+WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Wait and show the progress to the end.")]
+DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Maximum seconds to watch.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for the audit trail.")]
 ExpiresOption = Annotated[
     str | None,
-    typer.Option("--expires", help="When it ends: 90m, 12h, 30d, or a time like 2030-01-31T12:00Z."),
+    typer.Option("--expires", help="When it ends: 90m, 12h, 30d, or a time such as 2030-01-31T12:00Z."),
 ]
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -32,7 +32,7 @@ def expiry(text: str | None) -> datetime | None:
 
 
 def past(text: str | None) -> datetime | None:
-    """As `expiry`, but a span is one that has gone by: 2h is two hours ago."""
+    """Parse as `expiry` does, but count a span backwards: 2h is two hours ago."""
     return _moment(text, -1)
 
 

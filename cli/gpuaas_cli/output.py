@@ -68,7 +68,7 @@ class Column(Generic[Thing]):
     title: str
     cell: Callable[[Thing], object]
     right: bool = False
-    whole: bool = False  # never folded: ids and states
+    whole: bool = False  # never wrapped: ids and states
 
 
 def print_list(session: Session, things: Iterable[Thing], columns: Sequence[Column[Thing]]) -> None:
@@ -103,7 +103,7 @@ def print_card(session: Session, thing: Resource, fields: Sequence[tuple[str, ob
 
 
 def print_json(session: Session, content: object) -> None:
-    """The API's answer, unchanged: what a terminal would obey is written as an escape of JSON."""
+    """Print the API's answer unchanged; control characters are written as JSON escapes."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     if not text.isascii():
         text = "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
@@ -128,7 +128,7 @@ def cell(value: object) -> Text:
 
 
 def _inner(value: object) -> str:
-    """A value within a list of values: a bar between its parts, since the commas are taken."""
+    """Format a value inside a list: a bar separates its parts, because commas separate the list."""
     return "|".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
@@ -145,7 +145,7 @@ def moment(time: datetime | None) -> str:
 
 
 def short_moment(time: datetime | None) -> str:
-    """For tables, where width is dear: month, day and time in UTC."""
+    """Format a time for a narrow table column: month, day and time in UTC."""
     return "-" if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M:%S")
 
 

@@ -1,4 +1,4 @@
-"""Progress of something long: a live line on a terminal, plain lines elsewhere."""
+"""Shows the progress of a long operation: a live line on a terminal, plain lines elsewhere."""
 
 from datetime import datetime
 from types import TracebackType
@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from gpuaas_cli.rendering import style_of
+from gpuaas_cli.output import style_of
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Allocation, Timeline, TimelineEntry
 
@@ -15,7 +15,7 @@ _MARKS = {"succeeded": "✓", "left": "✓", "current": "•", "failed": "✗", 
 
 
 class Progress:
-    """`at` says what is going on now, `passed` what is behind us. JSON output sends it to stderr."""
+    """`update` shows the current activity, `finish` a completed one. With JSON output both go to stderr."""
 
     def __init__(self, session: Session) -> None:
         self.console: Console = session.err if session.as_json else session.out
@@ -34,7 +34,7 @@ class Progress:
         if self._status is not None:
             self._status.stop()
 
-    def at(self, sentence: str) -> None:
+    def update(self, sentence: str) -> None:
         if sentence == self._last:
             return
         self._last = sentence
@@ -43,7 +43,7 @@ class Progress:
         else:
             self.line(Text(sentence))
 
-    def passed(self, sentence: str, seconds: float | None = None, mark: str = "✓") -> None:
+    def finish(self, sentence: str, seconds: float | None = None, mark: str = "✓") -> None:
         took = "" if seconds is None else f"  {seconds:.1f}s"
         self.line(Text.assemble((f"{mark} ", style_of_mark(mark)), sentence, (took, "dim")))
 
@@ -55,7 +55,7 @@ class AllocationProgress:
     """Shows one allocation by its timeline, or several by their states."""
 
     def __init__(self, session: Session, project: str, since: datetime | None = None) -> None:
-        """What ended before `since` is history, not progress."""
+        """Entries that ended before `since` are not shown."""
         self._session = session
         self._project = project
         self._since = since
@@ -63,7 +63,7 @@ class AllocationProgress:
         self._states: dict[str, str] = {}
 
     def follow(self, ids: list[str], deadline: float) -> list[Allocation]:
-        """Until all are settled; returns them as they ended, in the order asked."""
+        """Follow the allocations until all reach a final state; return them in the order of `ids`."""
         latest: dict[str, Allocation] = {}
         with Progress(self._session) as progress:
             for allocation in self._session.client.allocations.follow(self._project, ids, deadline):
@@ -77,7 +77,7 @@ class AllocationProgress:
             timeline = self._session.client.allocations.timeline(self._project, allocation.id)
             self._entries(progress, timeline)
             phase = f", {allocation.phase} on the host" if allocation.phase else ""
-            progress.at(f"{name} is {allocation.state}{phase}")
+            progress.update(f"{name} is {allocation.state}{phase}")
         elif self._states.get(allocation.id) != allocation.state:
             self._states[allocation.id] = allocation.state
             progress.line(Text.assemble(f"{name} is ", (allocation.state, style_of(allocation.state))))
@@ -88,7 +88,7 @@ class AllocationProgress:
             history = self._since is not None and entry.at is not None and entry.at < self._since
             if entry.finished_at is not None and key not in self._shown and not history:
                 self._shown.add(key)
-                progress.passed(label_of(entry), entry.seconds, mark_of(entry))
+                progress.finish(label_of(entry), entry.seconds, mark_of(entry))
 
 
 def label_of(entry: TimelineEntry) -> str:

@@ -1,4 +1,4 @@
-"""This terminal, given over to one far away: raw keys out, its screen in, its size followed. `~.` hangs up."""
+"""Connects this terminal to a remote one: sends raw keys and window sizes, prints output. `~.` disconnects."""
 
 import fcntl
 import os
@@ -18,14 +18,14 @@ _KEYS = 4096
 
 
 class Escape:
-    """Finds `~.` after a line's beginning, also when the two keys come apart; `~~` is a tilde."""
+    """Detects `~.` at the start of a line, even if the two keys arrive separately; `~~` is a tilde."""
 
     def __init__(self) -> None:
         self._at_start = True
         self._tilde = False
 
-    def pass_on(self, keys: bytes) -> tuple[bytes, bool]:
-        """What goes to the far side, and whether to hang up."""
+    def filter_keys(self, keys: bytes) -> tuple[bytes, bool]:
+        """Return the keys to send, and whether to disconnect."""
         out = bytearray()
         for key in keys:
             if self._tilde:
@@ -42,7 +42,7 @@ class Escape:
 
 
 def window_size() -> tuple[int, int]:
-    """Columns and rows."""
+    """Return columns and rows."""
     try:
         rows, columns, _, _ = struct.unpack("HHHH", fcntl.ioctl(sys.stdin, termios.TIOCGWINSZ, bytes(8)))
     except OSError:
@@ -51,19 +51,19 @@ def window_size() -> tuple[int, int]:
 
 
 def attach(stream: TerminalStream) -> TerminalEnd:
-    """Until the far side ends, or the person hangs up."""
-    with _raw(sys.stdin.fileno()), _following(stream):
-        threading.Thread(target=_type, args=(stream,), daemon=True).start()
+    """Run until the remote side ends or the person disconnects."""
+    with _raw(sys.stdin.fileno()), _resizing(stream):
+        threading.Thread(target=_send_keys, args=(stream,), daemon=True).start()
         for data in stream:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
     return stream.end or CLOSED
 
 
-def _type(stream: TerminalStream) -> None:
+def _send_keys(stream: TerminalStream) -> None:
     escape = Escape()
     while keys := os.read(sys.stdin.fileno(), _KEYS):
-        sent, hang_up = escape.pass_on(keys)
+        sent, hang_up = escape.filter_keys(keys)
         if sent:
             stream.send(sent)
         if hang_up:
@@ -73,7 +73,7 @@ def _type(stream: TerminalStream) -> None:
 
 @contextmanager
 def _raw(descriptor: int) -> Iterator[None]:
-    """What is no terminal (a pipe, in a script) is left as it is."""
+    """Put a terminal into raw mode; a pipe is left as it is."""
     if not os.isatty(descriptor):
         yield
         return
@@ -86,12 +86,12 @@ def _raw(descriptor: int) -> Iterator[None]:
 
 
 @contextmanager
-def _following(stream: TerminalStream) -> Iterator[None]:
-    def tell(number: int, frame: FrameType | None) -> None:
-        # A signal comes between any two steps; the stream may be in the middle of a message.
+def _resizing(stream: TerminalStream) -> Iterator[None]:
+    def send_size(number: int, frame: FrameType | None) -> None:
+        # A signal handler must not use the stream itself: it may be in the middle of a message.
         threading.Thread(target=stream.resize, args=window_size(), daemon=True).start()
 
-    before = signal.signal(signal.SIGWINCH, tell)
+    before = signal.signal(signal.SIGWINCH, send_size)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Names in place of ids: whatever a person calls a thing, found through the API."""
+"""Finds the id of a thing by its name, slug or other reference, through the API."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -49,7 +49,7 @@ def is_id(prefix: str, text: str) -> bool:
 
 
 def only_one(noun: str, text: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str | None]]) -> Thing:
-    """The one thing of that name; none and several are different mistakes."""
+    """Return the only thing of that name; none and several are different errors."""
     found = [thing for thing in things if text in names(thing)]
     if len(found) == 1:
         return found[0]
@@ -62,7 +62,7 @@ def only_one(noun: str, text: str, things: Iterable[Thing], names: Callable[[Thi
 
 
 def project_id(session: Session, given: str | None) -> str:
-    """By id, slug or tenant/slug; else the configured one; else the only one there is."""
+    """Find a project by id, slug or tenant/slug; default: the configured project, or the only one."""
     wanted = given or session.project_wanted
     if wanted is not None and is_id("prj", wanted):
         return wanted
@@ -74,8 +74,8 @@ def project_id(session: Session, given: str | None) -> str:
 
 
 def _visible_projects(client: Client, tenant: str) -> Iterable[Project]:
-    """All projects of a tenant are listed for its administrators and the platform's people; anybody else of the
-    tenant sees those that they have a role in, and must be able to call them by the same name.
+    """List the projects that the caller can name. Administrators and platform users see all projects of a tenant;
+    other users see those in which they have a role.
     """
     scope = tenant_id(client, tenant) if tenant else None
     of_the_platform = scope is not None and client.me.show().tenant_id is None
@@ -84,14 +84,14 @@ def _visible_projects(client: Client, tenant: str) -> Iterable[Project]:
 
 def _only_project(client: Client) -> str:
     own = {role.project_id for role in client.me.show().roles if role.role == "service_account"}
-    if own:  # a service account lives in one project, and may not be allowed to list any
+    if own:  # a service account belongs to one project and may not be allowed to list projects
         return str(own.pop())
     visible = client.projects.list().first(2)
     if len(visible) == 1:
         return visible[0].id
     raise CommandFailed(
         "project_required",
-        "It is not clear which project is meant." if visible else "You are in no project.",
+        "The project is ambiguous." if visible else "You are in no project.",
         "Name it with --project, or set a default: gpuaas config set project SLUG.",
         ExitCode.USAGE,
     )
@@ -104,7 +104,7 @@ def tenant_id(client: Client, text: str) -> str:
 
 
 def home_tenant_id(client: Client, given: str | None) -> str | None:
-    """The tenant named, else the caller's own; None for a caller of the platform itself."""
+    """Return the named tenant, else the caller's own; None for a platform user."""
     return tenant_id(client, given) if given else client.me.show().tenant_id
 
 
@@ -116,7 +116,7 @@ def user_id(client: Client, tenant: str | None, text: str) -> str:
 
 
 def principal_id(client: Client, project: str, text: str) -> str:
-    """A member of the project by e-mail, or anybody by id."""
+    """Find a member of the project by e-mail, or any principal by id."""
     if is_id("usr", text) or is_id("sva", text):
         return text
     return only_one("member", text.lower(), client.projects.members(project), lambda one: (one.email,)).id
@@ -137,7 +137,7 @@ def node_id(client: Client, text: str) -> str:
 
 
 def slot_id(client: Client, text: str) -> str:
-    """By id, or as node/index."""
+    """Find a slot by id or NODE/INDEX."""
     if is_id("slt", text):
         return text
     node, _, index = text.rpartition("/")
@@ -158,18 +158,18 @@ def sku_id(client: Client, text: str) -> str:
 
 
 def allocation_id(client: Client, project: str, text: str) -> str:
-    """By id or name; a name may be used again after its release, so living ones come first."""
+    """Find an allocation by id or name. A name can be reused after a release, so live allocations come first."""
     if is_id("alc", text):
         return text
     named = [one for one in client.allocations.list(project) if one.name == text]
     living = [one for one in named if one.ended_at is None]
-    # One that was replaced may wait for its host for long; its name is its successor's.
+    # A replaced allocation may wait long for its host; its name now belongs to its successor.
     in_use = [one for one in living if one.state in ("requested", "provisioning", "active")]
     return only_one("allocation", text, in_use or living or named[:1], lambda one: (one.name,)).id
 
 
 def allocation_names(client: Client, project: str) -> dict[str, str]:
-    """By id, of those that have one; nothing for who may not see allocations."""
+    """Return the names of allocations by id; empty if the caller may not see allocations."""
     try:
         return {one.id: one.name for one in client.allocations.list(project) if one.name}
     except GpuaasError as error:
@@ -179,7 +179,7 @@ def allocation_names(client: Client, project: str) -> dict[str, str]:
 
 
 def credential_id(client: Client, project: str, text: str) -> str:
-    """By id; or by name, of which only one can be alive."""
+    """Find a credential by id or name; only one live credential can have a name."""
     if is_id("crd", text):
         return text
     living = (one for one in client.access_credentials.list(project) if one.revoked_at is None)
@@ -193,20 +193,20 @@ def ssh_key_id(client: Client, text: str) -> str:
 
 
 def app_id(client: Client, project_id: str | None, text: str) -> str:
-    """By id or slug, among those of the project; without one, of the platform."""
+    """Find an app by id or slug, in the project or, without one, on the platform."""
     if is_id("app", text):
         return text
     return only_one("app", text, client.apps.list(project_id), lambda one: (one.slug,)).id
 
 
 def app_version(client: Client, project_id: str, app_id: str, text: str) -> AppVersion:
-    """By id, or as the app calls it: 1.2.0."""
+    """Find a version by id or by its number, such as 1.2.0."""
     listed = client.app_versions.list(project_id, app_id)
     return only_one("version", text, listed, lambda one: (one.id, one.version))
 
 
 def instance_id(client: Client, project: str, text: str) -> str:
-    """By id or name; a name may be used again after its instance is decommissioned, so living ones come first."""
+    """Find an instance by id or name. A name can be reused after a decommission, so live instances come first."""
     if is_id("ins", text):
         return text
     named = [one for one in client.instances.list(project) if one.name == text]
@@ -215,7 +215,7 @@ def instance_id(client: Client, project: str, text: str) -> str:
 
 
 def instance_member_id(client: Client, project: str, instance: str, text: str) -> str:
-    """By id, or as component/ordinal; one that is removed has its id only."""
+    """Find a member by id or COMPONENT/NUMBER; a removed member has only its id."""
     if is_id("mem", text):
         return text
     members = client.instances.members(project, instance)

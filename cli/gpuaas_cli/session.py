@@ -1,4 +1,4 @@
-"""One run of the command: where it talks to, as whom, and how it prints."""
+"""One run of the command: its server, its identity, and its output."""
 
 import os
 import sys
@@ -33,8 +33,8 @@ class Output(StrEnum):
     JSON = "json"
 
 
-class HarmlessConsole(Console):
-    """Everything that is printed passes here: what a host put into a name or a message never reaches the terminal raw."""
+class SanitizingConsole(Console):
+    """Replaces control characters in everything that is printed: names and messages may come from a hostile host."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         for segment in super().render(renderable, options):
@@ -45,14 +45,14 @@ class HarmlessConsole(Console):
 
 
 def console(stderr: bool = False) -> Console:
-    """Colour only on a terminal and without NO_COLOR (Rich's own rule); a fixed width elsewhere."""
+    """Return a console with colour on a terminal (unless NO_COLOR is set), and with a fixed width elsewhere."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return HarmlessConsole(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
+    return SanitizingConsole(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
 
 
 @dataclass(frozen=True)
 class StoredTokens:
-    """The sign-in of one server, as every run of the command shares it."""
+    """The stored sign-in of one server, which all runs of the command share."""
 
     store: CredentialStore
     server: str
@@ -117,7 +117,7 @@ class Session:
 
     @cached_property
     def client(self) -> Client:
-        """Signed in by GPUAAS_TOKEN, or as `gpuaas login` left it."""
+        """Return a client that uses GPUAAS_TOKEN, or the sign-in that `gpuaas login` stored."""
         if os.environ.get("GPUAAS_TOKEN"):
             return self.connect(token=Token(os.environ["GPUAAS_TOKEN"]))
         stored = self.store.load(self.server)
@@ -160,11 +160,11 @@ class Session:
         return ask_secret(f"Password of {name}")
 
     def say(self, sentence: str) -> None:
-        """A remark for people; JSON output stays pure."""
+        """Print a remark for people; nothing is printed with JSON output."""
         (self.err if self.as_json else self.out).print(sentence, markup=False, soft_wrap=True)
 
     def confirm(self, question: str, yes: bool) -> None:
-        """Ask before something that cannot be undone; without a terminal, --yes is the only consent."""
+        """Ask before an action that cannot be undone; without a terminal, --yes is required."""
         if yes:
             return
         if not sys.stdin.isatty():

@@ -1,6 +1,6 @@
-"""Run the system's ssh with a key that lives as long as the session, and a certificate for it.
+"""Runs the system's ssh with a key that exists only for the session, and a certificate for it.
 
-The host proves itself by the platform's host CA: no key is ever accepted on first sight.
+The platform's host CA identifies the host: no unknown host key is accepted.
 """
 
 import shutil
@@ -21,7 +21,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def ephemeral_key() -> Iterator[Path]:
-    """A fresh ed25519 key in a private directory, gone when the block ends, however it ends."""
+    """Create an ed25519 key in a private directory, which is removed when the block ends."""
     for program in ("ssh", "ssh-keygen"):
         if shutil.which(program) is None:
             raise CommandFailed("ssh_missing", f"{program} is not installed.", "Install the OpenSSH client.")
@@ -43,11 +43,11 @@ def public_key_of(key: Path) -> str:
 
 
 def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_command: Sequence[str]) -> list[str]:
-    """Write certificate and known_hosts beside the key, and name them all to ssh."""
+    """Write the certificate and known_hosts beside the key, and return the arguments for ssh."""
     try:
         check_target(issued.ssh)
     except UnsafeTarget as error:
-        raise CommandFailed("ssh_target_refused", f"The platform named an SSH target that is none: {error}.") from error
+        raise CommandFailed("ssh_target_refused", f"The platform sent an invalid SSH target: {error}.") from error
     certificate = key.with_name("key-cert.pub")
     certificate.write_text(issued.certificate.strip() + "\n")
     known_hosts = key.with_name("known_hosts")
@@ -71,17 +71,17 @@ def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_
 
 
 def run_ssh(arguments: Sequence[str]) -> int:
-    """Ctrl-C belongs to ssh and the far side; an ending signal is passed on, so that we still clean up."""
+    """Run ssh and return its status. ssh handles Ctrl-C; termination signals are passed to it, so that clean-up still runs."""
     child: subprocess.Popen[bytes] | None = None
     early: list[int] = []
 
-    def pass_on(number: int, frame: FrameType | None) -> None:
+    def forward_signal(number: int, frame: FrameType | None) -> None:
         if child is None:
             early.append(number)
         else:
             child.send_signal(number)
 
-    with _handling(pass_on, *_ENDING), _handling(lambda number, frame: None, signal.SIGINT):
+    with _handling(forward_signal, *_ENDING), _handling(lambda number, frame: None, signal.SIGINT):
         child = subprocess.Popen(list(arguments))
         for number in early:
             child.send_signal(number)

@@ -65,7 +65,7 @@ def test_a_second_project_is_served_sees_the_instance_and_its_own_usage(stage: S
     assert (busy.code, "operation_in_progress" in busy.err) == (ExitCode.CONFLICT, True)  # its deploy is not over
     world.admin.operations.cancel(stage.project_id, world.admin.instances.show(stage.project_id, instance).operation_id)
     served = operator("instances", "serve", "shared", other.id)
-    assert (served.code, "nothing has to be done now" in served.err + served.out) == (0, True), served.err
+    assert (served.code, "there is nothing to do" in served.err + served.out) == (0, True), served.err
     assert slug in operator("instances", "projects", "shared").out
     assert [one["project_id"] for one in operator("instances", "projects", "shared", "-o", "json").json["items"]] == [
         stage.project_id,

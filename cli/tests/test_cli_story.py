@@ -38,7 +38,7 @@ def fleet(operator: Any, tmp_path: Path) -> Iterator[str]:
     index = secrets.randbelow(9000)
     enrolled = operator("nodes", "enrol", "--note", "story")
     assert enrolled.out.startswith("gpuaas-enrol.v1.")
-    assert "Shown this once" in enrolled.err
+    assert "shown only once" in enrolled.err
     bundle = tmp_path / "bundle"
     bundle.write_text(enrolled.out)
     command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--first-index", str(index)]
@@ -196,7 +196,7 @@ def test_ssh_keys_certificates_and_grants(
     [grant] = granted.items
     private = ("--reason", "laptop lost", "-p", project, "--yes")
     assert operator("ssh-certificates", "list", "box", "-p", project, "-o", "json").items == []
-    assert "none was left" in operator("ssh-certificates", "revoke", "box", *private).out
+    assert "none to revoke" in operator("ssh-certificates", "revoke", "box", *private).out
     where = operator("projects", "show", project, "-o", "json").json["id"]
     with Client(server.url, credentials=PasswordCredentials(server.admin_email, server.admin_password)) as client:
         box = next(one.id for one in client.allocations.list(str(where)) if one.name == "box")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpuaas_cli.failures import CommandFailed
-from gpuaas_cli.instance_inputs import InputForm, question, read_inputs, typed
+from gpuaas_cli.instance_inputs import InputForm, parse_value, question, read_inputs
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -37,7 +37,7 @@ class Person:
 
 def test_the_schema_makes_the_questions_and_reads_the_answers() -> None:
     person = Person("hello", "3", '["a"]', "")
-    answers = InputForm(SCHEMA).asked({}, person.ask, person.told.append, everything=True)
+    answers = InputForm(SCHEMA).ask_missing({}, person.ask, person.told.append, everything=True)
     assert answers == {"greeting": "hello", "tries": 3, "mode": "quiet", "labels": ["a"]}
     assert [text for text, _ in person.asked] == [
         "Greeting (greeting) – what it says first",
@@ -49,21 +49,21 @@ def test_the_schema_makes_the_questions_and_reads_the_answers() -> None:
 
 def test_what_cannot_be_read_is_asked_again_and_what_is_optional_may_be_left_out() -> None:
     person = Person("hello", "many", "true", "3", "", "shouting", "loud")
-    answers = InputForm(SCHEMA).asked({}, person.ask, person.told.append, everything=True)
+    answers = InputForm(SCHEMA).ask_missing({}, person.ask, person.told.append, everything=True)
     assert answers == {"greeting": "hello", "tries": 3, "mode": "loud"}
     assert person.told == [
         "'many' is not an integer.",
         "'true' is not an integer.",
-        "'shouting' is none of loud, quiet.",
+        "'shouting' is not one of loud, quiet.",
     ]
 
 
 def test_who_gives_something_is_asked_only_for_what_is_needed() -> None:
     person = Person("2")
     form = InputForm(SCHEMA)
-    given = form.assigned(["greeting=1.50"])
+    given = form.parse_assignments(["greeting=1.50"])
     assert given == {"greeting": "1.50"}, "a string stays what was typed"
-    assert form.asked(given, person.ask, person.told.append, everything=False) == {"tries": 2}
+    assert form.ask_missing(given, person.ask, person.told.append, everything=False) == {"tries": 2}
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_who_gives_something_is_asked_only_for_what_is_needed() -> None:
         ("color=red", "no input color"),
         ("tries=1.5", "not an integer"),
         ("labels={}", "not a JSON list"),
-        ("mode=loudest", "none of loud, quiet"),
+        ("mode=loudest", "not one of loud, quiet"),
     ],
 )
 def test_an_assignment_that_does_not_fit_is_refused_before_anything_is_sent(assignment: str, said: str) -> None:
     with pytest.raises(CommandFailed) as refused:
-        InputForm(SCHEMA).assigned([assignment])
+        InputForm(SCHEMA).parse_assignments([assignment])
     assert said in refused.value.sentence
     assert refused.value.exit_code == 2
 
 
 def test_without_a_type_a_value_is_json_where_it_can_be() -> None:
-    assert [typed({}, text) for text in ("3", "yes", "true", '{"a": 1}')] == [3, "yes", True, {"a": 1}]
-    assert typed({"type": ["integer", "null"]}, "null") is None
+    assert [parse_value({}, text) for text in ("3", "yes", "true", '{"a": 1}')] == [3, "yes", True, {"a": 1}]
+    assert parse_value({"type": ["integer", "null"]}, "null") is None
     assert question("x", {"title": "The X"}) == "The X (x)"
 
 

@@ -15,9 +15,9 @@ from gpuaas_cli.instance_views import member_columns
 from gpuaas_cli.main import app
 from gpuaas_cli.operation_views import print_operation
 from gpuaas_cli.options import expiry, past
+from gpuaas_cli.output import age, cell, money, print_json, print_list
 from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
-from gpuaas_cli.rendering import age, cell, money, print_json, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     Allocation,
@@ -197,7 +197,7 @@ def names_of(*path: str) -> FieldNames:
     ],
 )
 def test_a_message_about_a_field_names_the_option_that_sets_it(path: str, said: str, spoken: str) -> None:
-    assert names_of(*path.split()).spoken(said) == spoken
+    assert names_of(*path.split()).translate(said) == spoken
 
 
 def test_people_read_options_and_programs_read_fields(

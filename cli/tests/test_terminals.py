@@ -27,7 +27,7 @@ from system_support.world import World
 )
 def test_a_tilde_and_a_dot_at_a_lines_beginning_hang_up(typed: list[bytes], sent: bytes, hangs_up: bool) -> None:
     escape = Escape()
-    passed = [escape.pass_on(keys) for keys in typed]
+    passed = [escape.filter_keys(keys) for keys in typed]
     assert (b"".join(keys for keys, _ in passed), passed[-1][1]) == (sent, hangs_up)
 
 

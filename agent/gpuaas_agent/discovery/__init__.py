@@ -1,6 +1,6 @@
-"""Finds the GPUs of a host and how they hang together, from sysfs and NVML.
+"""Discovers the GPUs of a host and their topology, from sysfs and NVML.
 
-What cannot be read is left out and named in a coded warning; discovery never fails as a whole.
+An unreadable part is left out and named in a coded warning; discovery as a whole never fails.
 """
 
 from gpuaas_agent.discovery.inventory import discover

@@ -1,4 +1,4 @@
-"""Puts what sysfs and the driver say together into the inventory that the server knows."""
+"""Combines the facts from sysfs and from the driver into the inventory that is sent to the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def discover(hw_root: Path | None) -> dict[str, object]:
     groups = nvml.nvlink_groups(known)
     drives = nvme.pair(gpus, nvme.find_drives(tree))
     slots = []
-    # The index counts every GPU on the bus, so one that is left out does not move the others.
+    # The index counts every GPU on the bus, so that a GPU that is left out does not change the index of others.
     for index, gpu in enumerate(gpus):
         driver_gpu = known.get(gpu.address)
         if driver_gpu is None:

@@ -1,4 +1,4 @@
-"""Local NVMe drives and which GPU each one is given to: nearest first, one drive a GPU."""
+"""Finds local NVMe drives and assigns one drive to each GPU, the nearest first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_drives(tree: HardwareTree) -> list[NvmeDrive]:
 
 
 def pair(gpus: Sequence[PciGpu], drives: Sequence[NvmeDrive]) -> dict[str, str]:
-    """GPU address → drive. Never crosses a NUMA boundary that is known on both sides."""
+    """Return GPU address → drive. A pair never crosses a NUMA boundary that is known on both sides."""
     free = list(drives)
     chosen: dict[str, str] = {}
     for same_bus in (True, False):

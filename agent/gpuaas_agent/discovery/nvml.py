@@ -1,4 +1,4 @@
-"""What the driver knows of each GPU: name, uuid, memory, NVLink peers.
+"""Reads the driver's facts about each GPU: name, uuid, memory, NVLink peers.
 
 Real hosts answer through libnvidia-ml; a hardware tree may carry the same facts in `nvml.json`.
 """
@@ -84,9 +84,9 @@ def _entry(entry: dict[str, object]) -> DriverGpu:
 
 
 def nvlink_groups(gpus: dict[str, DriverGpu]) -> dict[str, int]:
-    """Connected components of two or more GPUs, numbered by their lowest address.
+    """Return the connected components of two or more GPUs, numbered in the order of their lowest address.
 
-    A peer that is no GPU is a switch: GPUs that hang from the same one are in one group.
+    A peer that is not a GPU is a switch; GPUs that are connected to the same switch are in one group.
     """
     neighbours: dict[str, set[str]] = {address: set() for address in gpus}
     for gpu in gpus.values():
@@ -183,7 +183,7 @@ def _library_gpu(tree: HardwareTree, library: ctypes.CDLL, index: int) -> Driver
 
 
 def _library_peers(library: ctypes.CDLL, device: ctypes.c_void_p) -> list[str]:
-    """Remote ends of the NVLinks: other GPUs, or the switches between them."""
+    """Return the remote ends of the NVLinks: other GPUs, or the switches between them."""
     peers = []
     for link in range(_MAX_LINKS):
         active, remote = ctypes.c_uint(), _PciInfo()

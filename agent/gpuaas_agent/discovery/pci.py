@@ -1,4 +1,4 @@
-"""GPUs on the PCI bus, in the order of their addresses; that order is the slot index."""
+"""Finds GPUs on the PCI bus, sorted by address; their position is the slot index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PciGpu:
 
 
 def normal_address(text: str) -> str | None:
-    """`00000000:1B:00.0` as NVML writes it and `0000:1b:00.0` as sysfs does are the same."""
+    """Return one form for NVML's `00000000:1B:00.0` and sysfs's `0000:1b:00.0`."""
     lowered = text.strip().lower()
     if not ADDRESS.match(lowered):
         return None
@@ -68,7 +68,7 @@ def _read_gpu(tree: HardwareTree, device: Path, address: str) -> PciGpu | None:
 
 
 def parent_bus(device: Path) -> str:
-    """The root complex a device hangs from: near devices share it."""
+    """Return the root complex of a device; near devices share it."""
     try:
         for part in device.resolve().parts:
             if part.startswith("pci") and ":" in part:
@@ -84,7 +84,7 @@ def _iommu_group(tree: HardwareTree, device: Path) -> int | None:
 
 
 def _virtual_function(tree: HardwareTree, device: Path) -> dict[str, object] | None:
-    """What a slice of this device could be made of: its parent, or how many it can have."""
+    """Return the SR-IOV facts of a device: its physical function, or how many virtual functions it supports."""
     physical = tree.link_name(device / "physfn")
     if physical is not None:
         return {"is_virtual": True, "physical_address": physical}

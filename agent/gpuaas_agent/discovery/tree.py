@@ -1,4 +1,4 @@
-"""Reads small files of a sysfs tree that may be damaged: nothing here raises for bad content."""
+"""Reads small files of a sysfs tree that may be damaged; bad content never raises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HardwareWarning:
 
 @dataclass
 class HardwareTree:
-    """`root` is `/` for real hardware, or a folder that holds `sys/` and perhaps `nvml.json`."""
+    """`root` is `/` for real hardware, or a folder with `sys/` and optionally `nvml.json`."""
 
     root: Path
     warnings: list[HardwareWarning] = field(default_factory=list)
@@ -36,9 +36,9 @@ class HardwareTree:
         self.warnings.append(HardwareWarning(code, str(path), message[:200]))
 
     def text(self, path: Path, *, optional: bool = False) -> str | None:
-        """The file's text without its last newline; None with a warning when it has none."""
+        """Return the file's text without its last newline, or None with a warning if it cannot be read."""
         try:
-            # A pipe or a device in place of the file would hold us for ever.
+            # Reading a pipe or a device in place of the file would block forever.
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise ValueError("not a regular file")
             with path.open("rb") as file:
@@ -72,7 +72,7 @@ class HardwareTree:
             return []
 
     def link_name(self, path: Path) -> str | None:
-        """The last part of a symbolic link's target, for instance the driver's name."""
+        """Return the last part of a symbolic link's target, for example the driver's name."""
         try:
             return Path(os.readlink(path)).name
         except OSError:

@@ -1,1 +1,1 @@
-"""How an allocation of a given shape is made and unmade on this host. One driver a shape."""
+"""Drivers provision and release allocations on this host. Each shape has one driver."""

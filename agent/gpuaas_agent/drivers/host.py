@@ -1,5 +1,5 @@
-"""Bare metal: the allocation is the host itself. The tenant gets an account with sudo; what the
-tenant leaves behind is found by comparing the host with its baseline.
+"""The bare-metal driver: the allocation is the host itself. The tenant gets an account with sudo. A comparison of the
+host with its baseline finds what the tenant left behind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BASELINE_SECONDS = 600.0
 
 
 class HostDriver:
-    """One lock guards the baseline: it is taken while idle, and a provision waits for it."""
+    """One lock guards the baseline, which is recorded while the host is idle; a provision waits for it."""
 
     def __init__(self, config: Config, ledger: AllocationLedger) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class HostDriver:
         self._fresh = False
         self._lock = threading.Lock()
         self._access = threading.Lock()
-        # Whom the host's certificate names is decided and written in one go: a renewal must not undo a provision's.
+        # The names in the host's certificate are chosen and written under one lock: a renewal must not undo a provision.
         self._certificate = threading.Lock()
         self._folders = AgentFolders(str(config.state_dir), str(config.slice_dir))
         self._release = HostRelease(
@@ -66,12 +66,12 @@ class HostDriver:
             sshd.reload(context.deadline)
 
     def idle(self) -> None:
-        """Take the baseline anew at each start, as long as no tenant was here since."""
+        """Record the baseline once per start of the agent, if no tenant is or was here since."""
         with self._lock:
             if self._fresh or self._ledger.unproven():
                 return
             baseline = observe(self._folders, Deadline.after(_BASELINE_SECONDS))
-            # A slice needs no baseline and waits for none: one that came meanwhile is in what was seen.
+            # A slice does not wait for a baseline; if one was provisioned meanwhile, this observation includes it.
             if not self._ledger.unproven():
                 self._keep(baseline)
 
@@ -92,7 +92,7 @@ class HostDriver:
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
     def renew_host_certificates(self, context: TaskContext) -> None:
-        """Between a release and its proof the host serves nobody, and the wipe brings another certificate."""
+        """Renew the certificate, except between a release and its proof: the wipe then writes a new one."""
         with self._certificate:
             unproven = [record for record in self._ledger.unproven() if record.shape == "baremetal"]
             if any(record.released for record in unproven):
@@ -180,8 +180,8 @@ class HostDriver:
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 self._ssh.grant_access(spec, datetime.now(UTC))
-                silent = SessionScope(spec.login_user) if revokes_access(record, spec) else None
-                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), silent)
+                unidentified = SessionScope(spec.login_user) if revokes_access(record, spec) else None
+                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), unidentified)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
@@ -208,7 +208,7 @@ class HostDriver:
 
         def close_access() -> str:
             if self._is_anothers(spec.allocation_id):
-                return "not here: another allocation is served"
+                return "skipped: the host serves another allocation"
             record = self._ledger.change(spec.allocation_id, released=True)
             self._ssh.deny_logins()
             for user in {spec.login_user, record.login_user if record else ""} - {""}:
@@ -217,7 +217,7 @@ class HostDriver:
 
         def end_processes() -> str:
             if self._is_anothers(spec.allocation_id):
-                return "not here: another allocation is served"
+                return "skipped: the host serves another allocation"
             ended = self._end_foreign_processes(context.deadline)
             plan.evidence["processes_ended"] = ended
             return f"{ended} processes ended"
@@ -232,8 +232,8 @@ class HostDriver:
         return self._release.verify(spec, context)
 
     def _refuse_beside_another(self, spec: ProvisionSpec, context: TaskContext) -> None:
-        """Nobody gets a host that is not proven clean. What is refused is remembered as released: its clean-up
-        compares the whole host with the baseline, and so proves the other allocation gone as well.
+        """Refuse to provision a host that is not proven clean. The refused allocation is recorded as released: its
+        clean-up compares the whole host with the baseline and so proves the other allocation clean as well.
         """
         others = self._ledger.others_unproven(spec.allocation_id)
         if not others:
@@ -253,12 +253,12 @@ class HostDriver:
         names = ", ".join(record.allocation_id for record in others)
         raise TaskFailure(
             "host_not_clean",
-            f"Not proven clean on this host: {names}"[:300],
-            "Release it, or retry its release, first; a retried release of this allocation cleans the whole host.",
+            f"These allocations are not proven clean on this host: {names}"[:300],
+            "Release them, or retry their release. A retried release of this allocation cleans the whole host.",
         )
 
     def _is_anothers(self, allocation_id: str) -> bool:
-        """A late deprovision must not shut out the tenant who came after a proven release."""
+        """Whether the host now serves another allocation; a late deprovision must not affect its tenant."""
         record = self._ledger.get(allocation_id)
         gone = record is None or record.verified
         return gone and any(not other.released for other in self._ledger.others_unproven(allocation_id))
@@ -279,8 +279,8 @@ class HostDriver:
             if not self._store.exists():
                 raise TaskFailure(
                     "baseline_missing",
-                    "There is no baseline to compare this host with",
-                    "Reinstall the host; without a baseline nothing can be proven.",
+                    "This host has no baseline to compare with",
+                    "Reinstall the host. Without a baseline, a wipe cannot be proven.",
                 )
             return self._store.load()
 
@@ -297,13 +297,13 @@ class HostDriver:
             raise TaskFailure(
                 "processes_remain",
                 "Processes could not be ended: " + "; ".join(p.describe() for p in left[:5]),
-                "Look at them on the host (a process in D state needs a reboot).",
+                "Look at these processes on the host; a process in state D needs a reboot.",
                 retryable=True,
             )
         return ended
 
     def _reload_or_stop_ssh(self, deadline: Deadline) -> str:
-        """A tenant may have broken sshd's configuration; then no sshd is the safe state."""
+        """Reload sshd, or stop it if the tenant broke its configuration: a stopped sshd is safe."""
         try:
             sshd.check_configuration(deadline)
             sshd.reload(deadline)
@@ -314,6 +314,6 @@ class HostDriver:
 
 
 def _provisioned(record: AllocationRecord) -> frozenset[str]:
-    """What a provision adds to a host."""
+    """Return the paths that a provision adds to a host."""
     planted = record.marker.paths if record.marker else ()
     return frozenset({f"/home/{record.login_user}", str(accounts.SUDOERS), *planted})

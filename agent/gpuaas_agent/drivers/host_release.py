@@ -1,5 +1,5 @@
-"""How a bare-metal host is wiped and looked at: restored from the baseline and from what the platform signs, restarted where
-the task asks for it, and then verified by other code than the wipe's.
+"""Wipes and verifies a bare-metal host. The wipe restores it from the baseline and from the signed task, and restarts it
+if the task requires that. The verification shares no code with the wipe.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HostRelease:
         return WipeProgressStore(self.config.state_dir)
 
     def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
-        """In two halves. Where the host restarts, the first ends with it, and the second begins after the boot."""
+        """Plan the wipe. If the host restarts, the steps after the restart run in the next boot."""
         self._refuse_beside_served(spec)
         _, before = self.load_baseline()
         progress = self._progress.begin(spec.allocation_id, context.generation)
@@ -112,15 +112,15 @@ class HostRelease:
         return plan
 
     def _tidy(self, deadline: Deadline) -> str:
-        """A boot makes empty folders in /tmp and sets aside a journal that was not closed. Neither is a trace of anybody: the
-        wipe had ended before it, and nobody was let in since.
+        """Remove what a boot after the wipe created: empty folders in /tmp, and an archived journal that was not closed.
+        Neither is a trace of a tenant, because nobody could log in since the wipe ended.
         """
         _, before = self.load_baseline()
         wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
         return f"{wiper.empty_scratch()}, {wiper.clean_logs(deadline)}"
 
     def drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
-        """The drives of this allocation, and those of others whose end is not proven yet."""
+        """Return the drives of this allocation and of others that are not proven clean."""
         record = self.ledger.get(spec.allocation_id)
         others = [other.drives for other in self.ledger.others_unproven(spec.allocation_id)]
         return drives.expected(drives.named(spec.slots), record.drives if record else (), *others)
@@ -150,13 +150,13 @@ class HostRelease:
         return AgentFiles(self.config.source, self.config.state_dir)
 
     def _refuse_beside_served(self, spec: ReleaseSpec) -> None:
-        """A wipe takes the whole host, so it never runs under somebody who has it now, whoever signed it and when."""
+        """Refuse a wipe while the host serves another allocation: a wipe affects the whole host."""
         others = [one.allocation_id for one in self.ledger.served() if one.allocation_id != spec.allocation_id]
         if others:
             raise TaskFailure(
                 "another_allocation_served",
                 f"This host serves {', '.join(others)}"[:300],
-                "Release that allocation first; this task was for an earlier one.",
+                "Release that allocation first; this task is for an earlier one.",
             )
 
 
@@ -171,7 +171,7 @@ class _WipeSteps:
 
     def restore_agent_state(self) -> str:
         if self.context.own_state is None:
-            return "no agent around"
+            return "skipped: no agent state"
         blobs = copied_contents(self.before.files)
         return self.context.own_state.rewrite(self.spec.allocation_id, self.spec.terms.restore, blobs)
 
@@ -200,18 +200,18 @@ class _WipeSteps:
 
 def _look_at_state(context: TaskContext, blobs: dict[str, str], baseline_sha256: str) -> Finding:
     if context.own_state is None:
-        raise NotExamined("there is no agent around")
+        raise NotExamined("there is no agent state")
     return context.own_state.foreign_entries(blobs, baseline_sha256)
 
 
 def _look_for_restart(progress: WipeProgress | None) -> Finding:
     if progress is None:
-        return 0, ["no wipe of this allocation has run here"]
+        return 0, ["no wipe of this allocation ran on this host"]
     return 1, [] if restart.has_restarted(progress) else ["the host has not restarted since the wipe began"]
 
 
 def _look_for_others(others: list[AllocationRecord]) -> Finding:
-    """A forced release leaves a record behind; it is proven gone with the host, unless somebody is still served."""
+    """Check records of other allocations, which a forced release leaves behind: the wipe of the host proves them clean too."""
     found = []
     for record in others:
         if record.shape != "baremetal" or not record.released or record.marker is None:

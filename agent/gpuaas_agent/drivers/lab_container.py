@@ -1,6 +1,6 @@
-"""GPU slices on a lab host: each allocation is a container with its own address and sshd.
+"""The driver for GPU slices on a lab host: each allocation is a container with its own address and sshd.
 
-The same verbs and phases as any other slice; only the hardware fence is pretended.
+It has the same operations and phases as any other slice driver; only the hardware isolation is simulated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_ADDRESS = ipaddress.IPv4Interface("0.0.0.0/32")
 
 
 class LabContainerDriver:
-    """The lock guards the choice of an address: the ledger is the list of leases."""
+    """A lock guards the choice of an address; the ledger is the list of addresses in use."""
 
     def __init__(self, config: Config, ledger: AllocationLedger) -> None:
         self._config = config
@@ -44,13 +44,13 @@ class LabContainerDriver:
         self._access = threading.Lock()
 
     def prepare(self, context: TaskContext) -> None:
-        """After a power cut of the host, bring back the slices that should be here."""
+        """Start the slices that should run here, for example after a power cut."""
         for record in self._ledger.served():
             slice_ = self._find(record.allocation_id)
             if record.shape != "gpu_slice":
                 continue
             if not (slice_.layer / "etc/gpuaas/slice.json").exists():
-                continue  # its provision was cut short and will be repeated
+                continue  # its provision was interrupted and will be repeated
             try:
                 slice_.mount(context.deadline)
                 slice_.connect(context.deadline)
@@ -73,8 +73,8 @@ class LabContainerDriver:
             grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
             if len(grants) < len(record.grants):
                 slice_.ssh.write_grants(record.login_user, grants, now)
-                silent = SessionScope(record.login_user, slice_.name)
-                end_sessions((), revoked_keys(record, grants), silent)
+                unidentified = SessionScope(record.login_user, slice_.name)
+                end_sessions((), revoked_keys(record, grants), unidentified)
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -87,14 +87,14 @@ class LabContainerDriver:
             certificate = context.certify_host(record.allocation_id, key, record.address)
             slice_.ssh.write_host_certificate(certificate)
             slice_.reload_ssh()
-            through = ("nsenter", f"--net=/run/netns/{slice_.name}")
-            sshd.require_served(certificate, record.address, 22, context.deadline, through)
+            command_prefix = ("nsenter", f"--net=/run/netns/{slice_.name}")
+            sshd.require_served(certificate, record.address, 22, context.deadline, command_prefix)
 
     def ssh_target(self, allocation_id: str) -> SshTarget:
-        """From inside the slice's network: macvlan keeps a host from its own slices."""
+        """Return a target inside the slice's network: macvlan blocks traffic between a host and its own slices."""
         record, slice_ = self._ledger.require_served(allocation_id), self._find(allocation_id)
-        through = ("nsenter", f"--net=/run/netns/{slice_.name}")
-        return SshTarget(record.address, 22, record.login_user, slice_.ssh.host_public_key(), through)
+        command_prefix = ("nsenter", f"--net=/run/netns/{slice_.name}")
+        return SshTarget(record.address, 22, record.login_user, slice_.ssh.host_public_key(), command_prefix)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()
@@ -142,8 +142,8 @@ class LabContainerDriver:
             with self._access:
                 slice_.ssh.grant_access(spec, datetime.now(UTC))
                 anew = revokes_access(record, spec)
-                silent = SessionScope(spec.login_user, slice_.name) if anew else None
-                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), silent)
+                unidentified = SessionScope(spec.login_user, slice_.name) if anew else None
+                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), unidentified)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
@@ -217,9 +217,9 @@ class LabContainerDriver:
 
         def look_for_marker() -> Finding:
             if record is None and not spec.provisioned:
-                return 0, []  # released before anything was done here
+                return 0, []  # released before its provision began here
             if record is None or record.marker is None:
-                return 0, ["no marker is remembered for this allocation"]  # nothing is proven without it
+                return 0, ["there is no marker on record for this allocation"]  # without the marker, nothing is proven
             found = [
                 f"{place}{path}"
                 for place in (slice_.root, slice_.folder / "upper")
@@ -257,14 +257,14 @@ class LabContainerDriver:
         return drives.expected(drives.named(spec.slots), record.drives if record else ())
 
     def _lease(self, spec: ProvisionSpec, context: TaskContext) -> ipaddress.IPv4Interface:
-        """The allocation's address: the one it has, or the lowest that is free."""
+        """Return the allocation's address: its present one, or the lowest free one."""
         with self._lock:
             self._ledger.forget_verified(spec.allocation_id)
             known = self._ledger.get(spec.allocation_id)
             taken = {record.address for record in self._ledger.all()}
             free = (a for a in self._config.slice_addresses if str(a.ip) not in taken)
-            held = self._interface(known.address) if known else None
-            address = held or next(free, None)
+            current = self._interface(known.address) if known else None
+            address = current or next(free, None)
             if address is None:
                 raise TaskFailure(
                     "no_slice_address",
@@ -294,7 +294,7 @@ class LabContainerDriver:
         return None
 
     def _find(self, allocation_id: str) -> LabSlice:
-        """The slice of an allocation; its name follows from the id even without a record."""
+        """Return the slice of an allocation; its name is derived from the id, even without a record."""
         record = self._ledger.get(allocation_id)
         address = self._interface(record.address) if record else None
         return LabSlice(self._config, allocation_id, address or _NO_ADDRESS)
@@ -305,5 +305,5 @@ def _existing(paths: list[Path]) -> Finding:
 
 
 def _traces(slice_: LabSlice) -> list[Path]:
-    """Where a namespace or a control group of the slice would show."""
+    """Return the paths where a namespace or a control group of the slice would be."""
     return [Path(f"/run/netns/{slice_.name}"), *cgroups.traces_of_unit(slice_.unit)]

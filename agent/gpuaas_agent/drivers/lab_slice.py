@@ -1,7 +1,7 @@
 """One slice on a lab host: a booted container over an overlay, with an address of its own.
 
-`layer/` is what the platform wrote, `upper/` what the tenant changed. The agent never writes
-through the tenant's view of the file system: a link planted there would lead it out into the host.
+`layer/` holds what the platform wrote, `upper/` what the tenant changed. The agent never writes through the tenant's view
+of the file system, because a link there could lead out into the host.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class LabSlice:
                 os.chown(path, TENANT_UID, TENANT_UID, follow_symlinks=False)
 
     def _folder(self, relative: str) -> Path:
-        """A folder of the layer hides its twin in the base: it must look the same."""
+        """Create a folder in the layer with the owner and mode of the base's folder, which it hides."""
         path, twin = self.layer, self.config.slice_base
         self.layer.mkdir(exist_ok=True)
         for part in Path(relative).parts:
@@ -122,7 +122,7 @@ class LabSlice:
         return any(mount.point == str(self.root) for mount in mounts.table())
 
     def mount(self, deadline: Deadline) -> bool:
-        """True when it was not mounted before: only then is there no tenant inside."""
+        """Mount the root. Returns True if it was not mounted before, so that no tenant can be inside."""
         if self.is_mounted():
             return False
         lower = f"lowerdir={self.layer}:{self.config.slice_base}"
@@ -134,16 +134,16 @@ class LabSlice:
         return True
 
     def connect(self, deadline: Deadline) -> None:
-        """A namespace with an address. One that is only half made is made anew."""
+        """Create a network namespace with the address; an incomplete one is created again."""
         if Path(f"/run/netns/{self.name}").exists():
             if self.is_running(deadline):
                 return
             commands.run(["ip", "netns", "del", self.name], deadline)
         commands.run(["ip", "netns", "add", self.name], deadline)
         octets = self.address.ip.packed
-        # A fixed link address: else neighbours keep a stale one when the address is used again.
+        # A fixed link address: otherwise neighbours keep a stale ARP entry when the address is reused.
         link_address = f"02:77:00:00:{octets[2]:02x}:{octets[3]:02x}"
-        # Under the slice's name first: Debian 12's kernel wants a name that is free on the host too.
+        # Create it under the slice's name first: Debian 12's kernel requires a name that is also free on the host.
         link = f"link add link {self.config.slice_parent_interface} name {self.name} address {link_address}"
         link += f" netns {self.name} type macvlan mode private\n"
         commands.run(["ip", "-batch", "-"], deadline, stdin=link.encode())
@@ -157,7 +157,7 @@ class LabSlice:
         return state.stdout.strip() in (b"active", b"activating")
 
     def boot(self, deadline: Deadline) -> str:
-        """As a unit of its own, so that it outlives the agent and is found again."""
+        """Boot the container as a separate unit, so that it outlives the agent and can be found again."""
         if self.is_running(deadline):
             return "was running"
         commands.attempt(["systemctl", "reset-failed", self.unit], deadline)
@@ -177,13 +177,13 @@ class LabSlice:
         return "booted"
 
     def devices(self) -> list[str]:
-        """Nodes of the slice's GPUs that exist on this host."""
+        """Return the device nodes of the slice's GPUs that exist on this host."""
         described = json.loads((self.layer / "etc/gpuaas/slice.json").read_text())
         nodes = [f"/dev/nvidia{int(gpu['slot_index'])}" for gpu in described["gpus"]]
         return [node for node in nodes if os.path.exists(node)]
 
     def wait_ready(self, deadline: Deadline) -> str:
-        """macvlan keeps a host from its own slices: look from inside the slice's namespace."""
+        """Wait until sshd answers. It connects from inside the slice's namespace: macvlan blocks the host itself."""
         found: list[str | Exception] = []
 
         def look() -> None:
@@ -193,7 +193,7 @@ class LabSlice:
             except Exception as problem:
                 found.append(problem)
 
-        thread = threading.Thread(target=look)  # the namespace belongs to the thread alone
+        thread = threading.Thread(target=look)  # only this thread enters the namespace
         thread.start()
         thread.join()
         if isinstance(found[0], Exception):
@@ -201,7 +201,7 @@ class LabSlice:
         return found[0]
 
     def reload_ssh(self) -> None:
-        """Its sshd reads its files again; who is logged in stays. It is told by the network that it listens in."""
+        """Make the slice's sshd reload its files; sessions stay open. Its network namespace identifies the process."""
         network = os.stat(f"/run/netns/{self.name}").st_ino
         for process in snapshot():
             if process.name == "sshd" and "[listener]" in process.command:

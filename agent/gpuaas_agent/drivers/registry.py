@@ -1,4 +1,4 @@
-"""Which driver serves which shape on this host, by the names in agent.json."""
+"""Selects the driver for each shape on this host by the names in agent.json."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The seam between tasks and hosts. A driver turns a checked spec into a list of named steps;
-the phase runner runs them, so every driver reports, repeats and stops in the same way.
+"""The interface between tasks and hosts. A driver turns a checked spec into a list of named steps; the phase runner
+runs them, so that every driver reports, repeats and stops in the same way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CertifyHost = Callable[[str | None, str, str], str]
 
 
 def _keep_node_key() -> str | None:
-    """No new key for the node: for drivers that run without an agent around them."""
+    """Keep the node's key; for drivers that run without an agent."""
     return None
 
 
@@ -30,27 +30,27 @@ class TaskContext:
     deadline: Deadline
     generation: int
     certify_host: CertifyHost
-    # Makes a new key for the node, and returns a detail for the record. Called in the wipe of a bare-metal host when the
-    # last process of the tenant has ended.
+    # Rotates the node's key and returns a detail for the record. The wipe of a bare-metal host calls it after the tenant's
+    # last process has ended.
     rotate_node_key: Callable[[], str | None] = _keep_node_key
-    task: SignedTask | None = None  # as it came, with its signature
+    task: SignedTask | None = None  # as received, with its signature
     own_state: OwnState | None = None
 
 
 @dataclass(frozen=True)
 class SshTarget:
-    """How the agent itself logs in to an allocation by SSH. `through`: a command that leads to where it answers."""
+    """How the agent itself logs in to an allocation by SSH. `command_prefix` runs ssh where the target can be reached."""
 
     address: str
     port: int
     user: str
     host_public_key: str
-    through: tuple[str, ...] = ()
+    command_prefix: tuple[str, ...] = ()
 
 
 @dataclass
 class Plan:
-    """The steps of one task, and what they will have found when they are done."""
+    """The steps of one task, and the result and evidence that they fill in."""
 
     steps: list[Step] = field(default_factory=list)
     result: dict[str, object] = field(default_factory=dict)
@@ -58,29 +58,29 @@ class Plan:
 
 
 class Driver(Protocol):
-    """Every step of every plan may run again after a crash at any point."""
+    """Every step of every plan must be repeatable after a crash at any point."""
 
     def prepare(self, context: TaskContext) -> None:
-        """Make the host ready to take allocations; called at agent start."""
+        """Make the host ready for allocations; called at the agent's start."""
 
     def idle(self) -> None:
-        """Called when the host has nothing to do: the place for expensive preparation."""
+        """Do expensive preparation; called when the host has nothing else to do."""
 
     def expire_grants(self, context: TaskContext) -> None:
-        """Remove keys whose time is over."""
+        """Remove keys whose grant has expired."""
 
     def renew_host_certificates(self, context: TaskContext) -> None:
-        """Give every sshd that serves here a new certificate before its old one ends, and see that it is served."""
+        """Give every sshd a new host certificate before the old one expires, and check that sshd presents it."""
 
     def ssh_target(self, allocation_id: str) -> SshTarget:
-        """For a terminal in an allocation that is served here."""
+        """Return how to log in to an allocation that this host serves; for terminals."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan: ...
 
     def inspect(self, spec: InspectSpec, context: TaskContext) -> Plan:
-        """Only looks: what an app left, against its footprint and what was there before."""
+        """Inspect what an app left, compared with its footprint and the baseline. It changes nothing."""
 
     def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan: ...
 

@@ -1,4 +1,4 @@
-"""A slice as the place of an inspection: looked at from the host, through the kernel, never with the tenant's programs."""
+"""A slice as an inspection target: the agent inspects it from the host, through the kernel, never by its programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INVOCATION = "invocation:"
 
 @dataclass(frozen=True)
 class SliceBaseline:
-    """Files come from the layers below the tenant's; what ran is what ran when the slice had answered first."""
+    """The layers below the tenant's are the baseline of files; a snapshot at the first answer is that of running things."""
 
     slice_: LabSlice
     planted: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class SliceBaseline:
 
     @cached_property
     def _live(self) -> dict[str, frozenset[str]]:
-        """A slice that an older agent provisioned has none: then nothing that runs counts as known."""
+        """Return the stored snapshot. A slice of an older agent has none; then nothing that runs counts as known."""
         stored = durable.read_json(_baseline_path(self.slice_)) or {}
         names = ("processes", "ports", "units", "mounts")
         return {name: frozenset(_texts(stored.get(name))) for name in names}
@@ -70,7 +70,7 @@ class SliceBaseline:
 class SliceTarget:
     slice_: LabSlice
     deadline: Deadline
-    planted: tuple[str, ...] = ()  # the platform's own marker files
+    planted: tuple[str, ...] = ()  # the platform's marker files
 
     @cached_property
     def baseline(self) -> SliceBaseline:
@@ -78,7 +78,7 @@ class SliceTarget:
 
     @property
     def files(self) -> RootedFiles:
-        """As its first process sees them, with what is mounted inside."""
+        """The files as the slice's first process sees them, including its mounts."""
         return RootedFiles(Path(f"/proc/{self._leader()}/root"))
 
     def processes(self) -> list[Process]:
@@ -89,11 +89,11 @@ class SliceTarget:
         return ports.listening(Path(f"/proc/{self._leader()}"))
 
     def units(self) -> set[str]:
-        """Those with a process, by the kernel's account; and those that its systemd says were started."""
+        """Return units with a process, as the kernel reports them, and units that the slice's systemd started."""
         groups = (process.group.partition(self.slice_.unit)[2] for process in self._inside())
         running = {part for group in groups for part in group.split("/") if part.endswith(_UNIT_SUFFIXES)}
-        said = self.files.names("/run/systemd/units")
-        return running | {name.removeprefix(_INVOCATION) for name in said if name.startswith(_INVOCATION)}
+        started = self.files.names("/run/systemd/units")
+        return running | {name.removeprefix(_INVOCATION) for name in started if name.startswith(_INVOCATION)}
 
     def mounts(self) -> list[Mount]:
         return mounts.stable(mounts.table(str(self._leader())), ("/run/user/",))
@@ -102,7 +102,7 @@ class SliceTarget:
         return revoked_serials(self.slice_.layer / REVOKED, self.deadline)
 
     def remember(self) -> None:
-        """Once, when the slice has answered first: a repeated provision must not take the tenant for the platform."""
+        """Store the baseline once, at the first answer: a repeated provision must not record the tenant's processes."""
         if not _baseline_path(self.slice_).exists():
             live = {
                 "processes": sorted(process.likeness for process in self.processes()),
@@ -113,7 +113,7 @@ class SliceTarget:
             durable.write_json(_baseline_path(self.slice_), live)
 
     def _inside(self) -> list[Process]:
-        """In the slice's group, and not in the host's own process namespace, where the slice's keeper lives."""
+        """Return processes in the slice's control group that are not in the host's own PID namespace, as nspawn is."""
         own = os.readlink("/proc/self/ns/pid")
         return [
             process
@@ -127,8 +127,8 @@ class SliceTarget:
                 return process.pid
         raise TaskFailure(
             "slice_not_running",
-            "The slice does not run, so nothing in it can be looked at",
-            "Look at the slice's unit on the host, or release the allocation: its wipe is a proof too.",
+            "The slice does not run, so it cannot be inspected",
+            "Look at the slice's unit on the host, or release the allocation: the wipe is a proof as well.",
             retryable=True,
         )
 
@@ -144,7 +144,7 @@ def _namespace(pid: int) -> str:
 
 
 def _inner_pid(pid: int) -> str:
-    """Its number in the innermost namespace, when that is the second: a container in the slice has a first process too."""
+    """Return the PID in the slice's namespace, and nothing for processes of nested containers."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("NSpid:"):

@@ -1,1 +1,1 @@
-"""Knowledge of a Debian host: its SSH service, accounts, processes, ports, mounts, units, files."""
+"""Reads and changes a Debian host: its SSH service, accounts, processes, ports, mounts, units and files."""

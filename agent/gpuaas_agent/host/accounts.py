@@ -20,7 +20,7 @@ def sudoers_text(user: str) -> str:
 
 
 def ensure_user(user: str, deadline: Deadline) -> pwd.struct_passwd:
-    """The login user with a home, a shell, no password, and sudo."""
+    """Create the login user with a home, a shell, no password, and sudo."""
     with contextlib.suppress(KeyError):
         entry = pwd.getpwnam(user)
         if entry.pw_uid < FIRST_TENANT_UID:
@@ -32,7 +32,7 @@ def ensure_user(user: str, deadline: Deadline) -> pwd.struct_passwd:
         if SUDOERS.exists():
             _write_sudoers(user)
             return entry
-        # sudo is given last: a useradd was cut short. What there is of a home stays.
+        # sudo is granted last, so without it an earlier useradd was interrupted. An existing home stays.
         commands.attempt(["userdel", "--force", user], deadline)
     settings = ["--create-home", "--user-group", "--shell", "/bin/bash", "--password", "*", "--expiredate", ""]
     commands.run(["useradd", *settings, user], deadline)
@@ -49,7 +49,7 @@ def _write_sudoers(user: str) -> None:
 
 
 def disable_user(user: str, deadline: Deadline) -> None:
-    """No new login and no sudo; the account itself goes with the wipe."""
+    """Block new logins and sudo; the wipe removes the account itself."""
     SUDOERS.unlink(missing_ok=True)
     try:
         entry = pwd.getpwnam(user)

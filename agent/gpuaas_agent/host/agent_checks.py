@@ -1,4 +1,4 @@
-"""Looks whether the agent's own configuration, trust and program are what the platform says, by their content on disk."""
+"""Compares the agent's configuration, trust and program on disk with what the platform expects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
 
 @dataclass(frozen=True)
 class AgentFiles:
-    """Where the agent's configuration, identity and program lie."""
+    """The paths of the agent's configuration, identity and program."""
 
     configuration: Path
     state_dir: Path
@@ -28,22 +28,22 @@ class AgentFiles:
         return hashlib.sha256(self.configuration.read_bytes()).hexdigest()
 
     def trust_sha256(self, terms: WipeTerms) -> str | None:
-        """Over the same fields that the platform has sent; None where it has sent none."""
+        """Return the digest of the stored fields that the platform sent; None if it sent none."""
         if terms.restore.identity is None:
             return None
         return canonical_sha256(self._trusted(terms.restore.identity))
 
     def digests(self, terms: WipeTerms) -> dict[str, object]:
-        """Evidence; what cannot be read has no digest, and its check says why."""
-        looks: dict[str, Callable[[], str | None]] = {
+        """Return the digests as evidence. An unreadable file has no digest, and its check says why."""
+        readers: dict[str, Callable[[], str | None]] = {
             "configuration_sha256": self.configuration_sha256,
             "trust_sha256": lambda: self.trust_sha256(terms),
             "agent_sha256": lambda: program.program_sha256(self.package),
         }
         found: dict[str, object] = {}
-        for name, look in looks.items():
+        for name, read in readers.items():
             try:
-                found[name] = look()
+                found[name] = read()
             except (OSError, ValueError):
                 found[name] = None
         return found
@@ -64,22 +64,22 @@ class AgentFiles:
     def _trust(self, terms: WipeTerms) -> Finding:
         wanted, identity = terms.expected.trust_sha256, terms.restore.identity
         if wanted is None or identity is None:
-            raise NotExamined("the platform does not say whom the agent should trust")
+            raise NotExamined("the platform sent no trust to compare with")
         stored = self._trusted(identity)
         changed = [f"changed {key} in {self.identity}" for key in sorted(identity) if stored[key] != identity[key]]
         if "tls_anchors" in identity and not changed:
             changed += self._other_anchors(durable.read_json(self.identity) or {})
         if not changed and self.trust_sha256(terms) != wanted:
-            changed = ["what the platform sent is not what it expects"]
+            changed = ["the trust that the platform sent has another digest than the one it expects"]
         return len(identity), changed
 
     def _trusted(self, identity: dict[str, object]) -> dict[str, object]:
-        """What is stored under the same keys. A platform that names no address leaves it to the enrolment."""
+        """Return the stored values of the same keys. If the platform names no address, the enrolment's address counts."""
         stored = durable.read_json(self.identity) or {}
         return {key: [] if key == "urls" and not identity[key] else stored.get(key) for key in identity}
 
     def _other_anchors(self, stored: dict[str, object]) -> list[str]:
-        """The bundle that connections are verified by must hold the named CAs and no other."""
+        """Check that the bundle for TLS contains the named CAs and no other."""
         named = stored.get("tls_anchors")
         used = anchors.split_bundle(str(stored.get("ca_pem") or ""))
         wanted = {anchors.digest(str(pem)) for pem in (named if isinstance(named, list) else [])}

@@ -1,6 +1,6 @@
-"""Which processes are an app's: by name, account, program file, unit or mark, and the children of all of these.
+"""Finds the processes of an app: by name, account, program file, unit or mark, and all their children.
 
-A job's child that lost its parent is still in its unit's group, or still carries the mark in its environment.
+A process that lost its parent is still in its unit's control group, or still has the mark in its environment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from gpuaas_agent.footprint import Footprint, matching, under, unit_matching
 from gpuaas_agent.host.processes import Process
 
-# What an app's controller puts into the environment of what it starts: children inherit it, whoever adopts them.
+# An app's controller sets this variable for what it starts; children inherit it, even after they lose their parent.
 MARK = "GPUAAS_INSTANCE"
 _INTERPRETERS = ("python", "perl", "ruby", "node", "bash", "sh", "dash")
 _COMM_LENGTH = 15
@@ -22,7 +22,7 @@ _LARGEST_ENVIRONMENT = 1 << 20
 def find_app_processes(
     processes: Sequence[Process], footprint: Footprint, uids: frozenset[int], instance_id: str
 ) -> dict[int, str]:
-    """pid → why it is the app's."""
+    """Return pid → the reason why the process belongs to the app."""
     found: dict[int, str] = {}
     for process in processes:
         why = _own_reason(process, footprint, uids, instance_id)
@@ -33,7 +33,7 @@ def find_app_processes(
 
 
 def describe(process: Process) -> str:
-    """Without its arguments: they may hold a secret."""
+    """Describe a process without its arguments, which may contain a secret."""
     unit = next((part for part in reversed(process.group.split("/")) if "." in part), "")
     where = f" in {unit}" if unit else ""
     return f"pid {process.pid} uid {process.uid} {_base(process.executable) or process.name}{where}"
@@ -59,7 +59,7 @@ def _own_reason(process: Process, footprint: Footprint, uids: frozenset[int], in
 
 
 def _cut(patterns: tuple[str, ...], name: str) -> str | None:
-    """The kernel keeps only so much of a long name."""
+    """Match a name that the kernel truncated to fifteen characters."""
     if len(name) != _COMM_LENGTH:
         return None
     return next((pattern for pattern in patterns if pattern[:_COMM_LENGTH] == name), None)

@@ -1,5 +1,5 @@
-"""The host as it was before the tenant: files, accounts, processes, ports, mounts, units, and
-copies of the files that a wipe must be able to put back.
+"""The baseline: the state of a host before its tenant (files, accounts, processes, ports, mounts, units), and copies of
+the files that a wipe must be able to restore.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LARGEST_COPY = 4 << 20
 
 @dataclass(frozen=True)
 class LiveState:
-    """What is running; read again after a proven wipe, when the files are known to be the same."""
+    """What runs on the host; read again after a proven wipe, when the files are known to be unchanged."""
 
     boot_id: str
     instances: frozenset[str]
@@ -44,7 +44,7 @@ class LiveState:
     mounts: tuple[str, ...]
     units: frozenset[str]
     run_entries: frozenset[str]
-    kernel: frozenset[str] | None = None  # None: the baseline is of an older release
+    kernel: frozenset[str] | None = None  # None in a baseline of an older release
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ class Baseline:
     live: LiveState
 
     def knows_process(self, process: processes.Process) -> bool:
-        """Strictly, this very process; after a reboot of the host, its likeness."""
+        """Whether the baseline has this very process, or, after a reboot of the host, one of the same kind."""
         if self.live.boot_id == processes.boot_id():
             return process.instance in self.live.instances
         return process.likeness in self.live.likenesses
 
     def explains_process(self, process: processes.Process) -> bool:
-        """A service that was ended and came back looks the same but is a new process."""
+        """Whether the baseline has this process or one of the same kind, such as a restarted service."""
         return process.instance in self.live.instances or process.likeness in self.live.likenesses
 
 
 @dataclass(frozen=True)
 class AgentFolders:
-    """Folders that are the agent's own and change by themselves; a tenant may still hide there."""
+    """The agent's own folders, which change during its work; a tenant may still hide files there."""
 
     state_dir: str
     slice_dir: str
@@ -75,8 +75,8 @@ class AgentFolders:
     def excluded(self) -> tuple[str, ...]:
         return self.state_dir, self.slice_dir
 
-    def hidden(self) -> list[str]:
-        """Left slices: a bare-metal host has none. What lies in the state folder has a check of its own."""
+    def leftover_slices(self) -> list[str]:
+        """Return slices that are still here: a wiped host has none. A separate check covers the state folder."""
         if not os.path.isdir(self.slice_dir):
             return []
         return sorted(entry.path for entry in os.scandir(self.slice_dir))
@@ -108,7 +108,7 @@ def observe(folders: AgentFolders, deadline: Deadline) -> Baseline:
 
 
 class BaselineStore:
-    """On disk, with a digest that is also told to the server: a changed baseline shows."""
+    """The baseline on disk. The server knows its digest, so that a changed baseline is detected."""
 
     def __init__(self, state_dir: Path) -> None:
         self._folder = state_dir / "baseline"
@@ -131,7 +131,7 @@ class BaselineStore:
         return self._write(replace(baseline, live=live))
 
     def load(self) -> tuple[str, Baseline]:
-        """(digest, baseline). What this process loaded once is what counts."""
+        """Return (digest, baseline). The baseline is read only once per process."""
         if self._loaded is None:
             data = (self._folder / "baseline.json").read_bytes()
             self._loaded = (hashlib.sha256(data).hexdigest(), _decode(data))
@@ -159,7 +159,7 @@ class BaselineStore:
 
 
 def copied_contents(files: manifest.Manifest) -> dict[str, str]:
-    """Digest and path of each content that is kept to be put back."""
+    """Return digest → path of each file content that is kept for a restore."""
     return {
         entry.content: path
         for path, entry in files.items()

@@ -1,4 +1,4 @@
-"""Which cgroups this host has: version 2 alone (stock Debian 12), or version 1 controllers beside it."""
+"""Detects the host's cgroups: version 2 only (stock Debian 12), or with version 1 controllers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def is_unified(root: Path = ROOT) -> bool:
 
 
 def unit_group(listing: str, unified: bool) -> str:
-    """The group by which systemd tracks a process, from its /proc/PID/cgroup.
+    """Return the group by which systemd tracks a process, from its /proc/PID/cgroup.
 
     A kernel may list version 1 hierarchies that this host's systemd does not use.
     """
@@ -22,6 +22,6 @@ def unit_group(listing: str, unified: bool) -> str:
 
 
 def traces_of_unit(unit: str, root: Path = ROOT) -> list[Path]:
-    """Where a group of this unit would show, in every hierarchy."""
+    """Return the paths where a group of this unit would be, in every hierarchy."""
     hierarchies = [root] if is_unified(root) else sorted(path for path in root.iterdir() if path.is_dir())
     return [hierarchy / "system.slice" / unit for hierarchy in hierarchies]

@@ -1,6 +1,6 @@
-"""One check of a verification: what it looked at, what it found, and on whose word it relies.
+"""One check of a verification: what it examined, what it found, and which source it relies on.
 
-A check that could not look is `found`, with the reason; one that did not look at all is `not_examined`. Neither is clean.
+A check that failed is `found`, with the reason; a check that did not run is `not_examined`. Neither is clean.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.printable import printable
 
 MOST_FINDINGS = 50
-# What was looked at, and what should not have been there.
+# How many things were examined, and which of them should not be there.
 Finding = tuple[int, list[str]]
 Status = Literal["clean", "found", "not_examined"]
-# Whose word a check relies on. `baseline`: what the host was before, whose digest the platform knows. `platform`: what the
-# task says that should be there. `agent`: what the agent itself remembers. `kernel`: what the running kernel answers.
+# The source that a check relies on. `baseline`: the earlier state of the host, whose digest the platform knows.
+# `platform`: what the task says. `agent`: the agent's own records. `kernel`: the running kernel.
 ReliesOn = Literal["baseline", "platform", "agent", "kernel"]
 
 
 class NotExamined(Exception):
-    """The check has nothing to compare with, or was told not to look. The message says which."""
+    """The check has nothing to compare with, or is switched off. The message says which."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Check:
 
 
 def check(name: str, look: Callable[[], Finding], relies_on: ReliesOn = "baseline", detail: str = "") -> Check:
-    """Run one look. The list is bounded, with a last line that says how many there are."""
+    """Run one check. The list of findings is bounded; its last line gives their number."""
     try:
         examined, found = look()
     except NotExamined as reason:
@@ -65,7 +65,7 @@ def check(name: str, look: Callable[[], Finding], relies_on: ReliesOn = "baselin
 
 
 def wire(checks: list[Check], grade: str = "inspected") -> dict[str, object]:
-    """The result of a verification. What was not examined is for the platform's policy to judge."""
+    """Return the result of a verification. The platform's policy decides about checks that were not examined."""
     return {
         "clean": all(entry.status != "found" for entry in checks),
         "grade": grade,

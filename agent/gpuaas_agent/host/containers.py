@@ -1,6 +1,6 @@
-"""Containers that podman or docker keep on record, running or not, read from their own files.
+"""Lists the containers of podman and docker, running or not, from their files on disk.
 
-Their programs are not asked: in a slice they are the tenant's.
+It does not run their programs: in a slice these belong to the tenant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Container:
 
 
 def on_record(files: RootedFiles, homes: Iterable[str]) -> list[Container]:
-    """Of the system's store, and of each account's own."""
+    """Return the containers of the system's store and of each account's store."""
     stores = ["/var/lib/containers/storage"]
     stores += sorted({f"{home.rstrip('/')}/.local/share/containers/storage" for home in homes if home.startswith("/")})
     found = {one for store in stores for driver in _PODMAN for one in _podman(files, f"{store}/{driver}")}

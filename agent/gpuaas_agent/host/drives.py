@@ -1,6 +1,6 @@
-"""Local NVMe drives that were a tenant's: erased by discard, then read back in samples.
+"""Erases a tenant's local NVMe drives by discard, and reads samples back.
 
-A drive that was given to a tenant and is not here any more is not clean: nobody has seen it erased.
+A drive that a tenant had and that is now absent is not clean: its erasure is not proven.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def named(slots: Iterable[Slot]) -> tuple[str, ...]:
 
 
 def expected(*given: tuple[str, ...]) -> tuple[str, ...]:
-    """Every drive that one of the sources names: a drive that left the inventory is still remembered."""
+    """Return every drive that one of the sources names; a drive that left the inventory is still included."""
     return tuple(sorted(set().union(*given)))
 
 
 def is_here(device: str) -> bool:
-    """Any other answer than "no such file" is not absence: it raises."""
+    """Whether the drive exists. Any error but "no such file" raises: it does not prove absence."""
     try:
         return stat.S_ISBLK(os.stat(device).st_mode)
     except FileNotFoundError:
@@ -40,7 +40,7 @@ def is_here(device: str) -> bool:
 
 
 def erase_all(devices: Iterable[str], deadline: Deadline) -> list[str]:
-    """Erase those that are here; the answer is those that are not."""
+    """Erase the present drives and return the absent ones."""
     absent = []
     for device in devices:
         if is_here(device):
@@ -55,7 +55,7 @@ def erase(device: str, deadline: Deadline) -> None:
         raise TaskFailure(
             "drive_in_use",
             f"{device} is mounted on this host",
-            "Unmount it, or take it out of the slot: the platform will not erase a system drive.",
+            "Unmount the drive, or remove it from the slot: the platform does not erase a system drive.",
         )
     commands.run(["blkdiscard", "--force", device], deadline)
 
@@ -66,21 +66,21 @@ def holds(device: str, source: str) -> bool:
 
 
 def inspect(devices: tuple[str, ...], *, erased_here: bool) -> Check:
-    """The check `drives`. Where drives are not erased, it did not look, and proves nothing."""
+    """Run the check `drives`. If drives are not erased on this node, the check is not examined and proves nothing."""
 
     def look() -> Finding:
         if devices and not erased_here:
             raise NotExamined(f"{len(devices)} drives of the slots are not erased on this node")
         found = []
         for device in devices:
-            found += leftovers(device) if is_here(device) else [f"{device} is absent: nobody saw it erased"]
+            found += leftovers(device) if is_here(device) else [f"{device} is absent: its erasure is not proven"]
         return len(devices), found
 
     return check("drives", look, "kernel")
 
 
 def leftovers(device: str) -> list[str]:
-    """Offsets that do not read as zeros. A read error raises: it is not absence."""
+    """Return sampled offsets that are not zero. A read error raises: it does not prove erasure."""
     found = []
     with open(device, "rb", buffering=0) as drive:
         size = drive.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""A bare-metal host as the place of an inspection, compared with the baseline that was taken before the tenant came."""
+"""A bare-metal host as an inspection target, with the baseline from before its tenant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuaas_agent.host.sshd import REVOKED, ROOT
 
 @dataclass(frozen=True)
 class HostBaseline:
-    """`provisioned`: paths that the platform itself made for the tenant, after the baseline was taken."""
+    """`provisioned`: paths that the platform itself created for the tenant, after the baseline was recorded."""
 
     baseline: Baseline
     blobs: Path
@@ -37,7 +37,7 @@ class HostBaseline:
         return mount.label in self.baseline.live.mounts
 
     def has_path(self, path: str) -> bool:
-        """What lies in /run and in scratch folders is not in the list of files; folders that hold it always were."""
+        """Whether the path existed. Files in /run and in scratch folders are not in the manifest; the folders always exist."""
         folder, _, name = path.rpartition("/")
         if (
             path in self.provisioned

@@ -1,7 +1,7 @@
-"""Looks for what an app should have taken away: each check says what it looked for, what it found, and what was there before.
+"""Inspects what an app left behind. Each check reports what it looked for, what it found, and what the baseline had.
 
-It judges nothing: the platform compares. It only reads, so it may be repeated at any time. Evidence is bounded and holds
-names, never the content of a file and never the arguments of a process.
+The platform judges the result. An inspection only reads, so it can be repeated at any time. Its evidence is bounded and
+contains names, never the content of a file or the arguments of a process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SETTLE_SECONDS, _PAUSE_SECONDS = 5.0, 0.25
 
 @dataclass(frozen=True)
 class InspectionFinding:
-    """Something that is there. `why` says which rule named it; `known`: it was there before the tenant came."""
+    """Something that exists. `why` is the matching rule; `known` means that it existed before the tenant came."""
 
     item: str
     why: str
@@ -46,7 +46,7 @@ class InspectionCheck:
     name: str
     looked_for: tuple[str, ...]
     found: list[InspectionFinding] = field(default_factory=list)
-    noted: list[str] = field(default_factory=list)  # new since before, and of no footprint
+    noted: list[str] = field(default_factory=list)  # new since the baseline, and in no footprint
     examined: int = 0
     problem: str = ""
 
@@ -55,7 +55,7 @@ class InspectionCheck:
         return not self.problem and all(one.known for one in self.found)
 
     def wire(self) -> dict[str, object]:
-        """What counts comes first, so that a bound never hides it."""
+        """Return the check for the wire. Unknown findings come first, so that the bound never hides them."""
         found = sorted(self.found, key=lambda one: one.known)
         return {
             "name": self.name,
@@ -84,7 +84,7 @@ class Inspection:
     def run_until_settled(
         self, deadline: Deadline, seconds: float = _SETTLE_SECONDS
     ) -> tuple[list[InspectionCheck], int]:
-        """What was just stopped needs a moment to be gone: look again while something is left. (looks, how often)"""
+        """Repeat the checks while something is left: a stopped process needs a moment to end. Returns (checks, runs)."""
         limit, times = deadline.at_most(seconds), 1
         checks = self.run_checks()
         while not all(check.settled for check in checks) and limit.remaining() > _PAUSE_SECONDS:
@@ -157,7 +157,7 @@ class Inspection:
                 check.noted.append(endpoint)
 
     def _containers(self, check: InspectionCheck) -> None:
-        """A stopped app may keep its stopped containers; one that is gone keeps none."""
+        """Find containers. A stopped app may keep stopped containers; a removed app keeps none."""
         homes, running = [home for _, home in self._homes()], self.target.processes()
         for one in containers.on_record(self.target.files, homes):
             check.examined += 1
@@ -182,7 +182,7 @@ class Inspection:
                     check.noted.append(path)
 
     def _names_the_app(self, path: str) -> str | None:
-        """Whether a new table mentions a path of the footprint, or belongs to one of its users."""
+        """Return why a new cron table belongs to the app: it mentions a footprint path or belongs to a footprint user."""
         folder, _, name = path.rpartition("/")
         if folder == CRON_TABLES and name in self.footprint.users:
             return f"the table of {name}"
@@ -204,7 +204,7 @@ class Inspection:
             for path in self._expanded(entry):
                 check.examined += 1
                 kind, known = self.target.files.kind(path), self.target.baseline.has_path(path)
-                if kind == "folder" and known:  # an old folder may hold new things
+                if kind == "folder" and known:  # an old folder may contain new entries
                     check.found += [InspectionFinding(inner, entry, False) for inner in self._new_under(path, check)]
                 elif kind is not None:
                     check.found.append(InspectionFinding(path, entry, known))
@@ -217,7 +217,7 @@ class Inspection:
         return [path for path in paths if under((entry,), path)]
 
     def _new_under(self, folder: str, check: InspectionCheck) -> list[str]:
-        """The topmost new entries below; an old folder is walked until enough is found, or it is too large to walk."""
+        """Return the topmost new entries below an old folder, up to a bound; a folder that is too large raises."""
         before = check.examined
         found, waiting = list[str](), [folder]
         while waiting and len(found) < MOST_FINDINGS:
@@ -225,7 +225,7 @@ class Inspection:
             for name in self.target.files.names(here):
                 check.examined += 1
                 if check.examined - before > _MOST_WALKED:
-                    raise ValueError(f"{folder} holds too much to be looked through: name what is the app's in it")
+                    raise ValueError(f"{folder} has too many entries to inspect: name the app's own paths in it")
                 path = f"{here}/{name}"
                 if not self.target.baseline.has_path(path):
                     found.append(path)
@@ -254,7 +254,7 @@ class Inspection:
                 check.noted.append(mount.point)
 
     def _authorized_keys(self, check: InspectionCheck) -> None:
-        """Keys that an app's account accepts. Those of the login user are the tenant's own affair, and noted."""
+        """Find keys that an app's accounts accept. Keys of the login user belong to the tenant and are only noted."""
         for name, home in self._homes():
             for file in ("authorized_keys", "authorized_keys2"):
                 path = f"{home.rstrip('/')}/.ssh/{file}"
@@ -271,17 +271,17 @@ class Inspection:
     def _accounts(self) -> list[tuple[str, int, str]]:
         text = self.target.files.read("/etc/passwd")
         if text is None:
-            raise FileNotFoundError(2, "there is no account file", "/etc/passwd")
+            raise FileNotFoundError(2, "the account file is missing", "/etc/passwd")
         rows = (line.split(":") for line in text.decode(errors="replace").splitlines())
         return [(row[0], int(row[2]), row[5]) for row in rows if len(row) > 6 and row[2].isdigit()]
 
     def _new_uids(self) -> frozenset[int]:
-        """Of accounts that the app made. A system account that it only names says nothing about a process."""
+        """Return the uids of accounts that the app created. A process of an older account may not be the app's."""
         named = [row for row in self._accounts() if row[0] in self.footprint.users]
         return frozenset(uid for name, uid, _ in named if uid and not self._was_there(name))
 
     def _was_there(self, user: str) -> bool:
-        """The platform itself makes the login user."""
+        """Whether an account existed before; the platform itself creates the login user."""
         return user == self.login_user or self.target.baseline.has_user(user)
 
 
@@ -290,7 +290,7 @@ def _plain(text: str) -> str:
 
 
 def requested_checks(footprint: Footprint, depth: Depth, revoked_serials: tuple[int, ...]) -> list[InspectionCheck]:
-    """Stopped: nothing runs, and nothing will start it. Gone: nothing is left at all."""
+    """Return the checks for a depth. `stopped`: nothing runs or will start. `gone`: nothing is left at all."""
     checks = [
         InspectionCheck("units", footprint.units),
         InspectionCheck("processes", footprint.processes),
@@ -310,12 +310,12 @@ def requested_checks(footprint: Footprint, depth: Depth, revoked_serials: tuple[
 
 
 def empty_checks(spec: InspectSpec) -> list[InspectionCheck]:
-    """The answer of a place that has nothing in it, as a simulated host is."""
+    """Return the checks of a target that has nothing in it, such as a simulated host."""
     return requested_checks(spec.footprint, spec.depth, spec.revoked_serials)
 
 
 def _run_check(check: InspectionCheck, run: Callable[[InspectionCheck], None]) -> InspectionCheck:
-    """A check that cannot look says so, and proves nothing."""
+    """Run one check; a check that fails reports its problem and proves nothing."""
     try:
         run(check)
     except (OSError, ValueError, TaskFailure) as problem:

@@ -1,6 +1,6 @@
-"""What an inspection looks at: one allocation's processes, ports, units, mounts and files, now and before its tenant came.
+"""The target of an inspection: an allocation's processes, ports, units, mounts and files, now and in its baseline.
 
-A host and a slice each know how to look; the inspection does not care which of the two it is.
+A host and a slice implement it differently; the inspection works with both.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gpuaas_agent.host.rooted import RootedFiles
 
 
 class InspectionBaseline(Protocol):
-    """What was there when the allocation became active, and so is nobody's leftover."""
+    """What existed when the allocation became active, and is therefore not left behind by an app."""
 
     def has_process(self, process: Process) -> bool: ...
 
@@ -26,7 +26,7 @@ class InspectionBaseline(Protocol):
     def has_path(self, path: str) -> bool: ...
 
     def has_same_file(self, path: str) -> bool:
-        """It was there, and says the same now."""
+        """Whether the file existed with the same content as now."""
 
     def has_user(self, name: str) -> bool: ...
 
@@ -39,14 +39,14 @@ class InspectionTarget(Protocol):
     def files(self) -> RootedFiles: ...
 
     def processes(self) -> list[Process]:
-        """All that are not the kernel's, not the agent's, and not the place's own first process."""
+        """Return all processes except the kernel's, the agent's, and the target's first process."""
 
     def ports(self) -> set[str]: ...
 
     def units(self) -> set[str]:
-        """Units that are doing something, or failed at it."""
+        """Return units that are active or failed."""
 
     def mounts(self) -> list[Mount]: ...
 
     def revoked_serials(self) -> list[tuple[int, int]]:
-        """Ranges of certificate serials that the place's sshd refuses."""
+        """Return the ranges of certificate serials that the target's sshd refuses."""

@@ -1,7 +1,7 @@
-"""What lives in the running kernel and not in a file: modules, settings, packet filters, routes, namespaces, device nodes.
+"""Observes the state of the running kernel: modules, settings, packet filters, routes, namespaces, device nodes.
 
-Each fact is one line of text. The lines of now are compared with those of the baseline; what this host itself cannot change
-(settings that it may not write, modules where it may load none) is not its state and not in the list.
+Each fact is one line of text and is compared with the baseline. Facts that the host cannot change itself (read-only
+settings, modules if it may load none) are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpuaas_agent.commands import Deadline
 
 _SETTINGS = Path("/proc/sys")
 _CAP_SYS_MODULE = 16
-# They count or name what happens, and nobody sets them.
+# Counters and names that the kernel itself changes.
 _COUNTING = (
     "kernel/ns_last_pid",
     "kernel/random/",
@@ -33,9 +33,9 @@ _COUNTING = (
     "vm/compact_memory",
     "vm/drop_caches",
 )
-# They come with a module. Where the host loads none, a neighbour on the same kernel did.
+# Settings of modules. If this host may not load modules, another host on the same kernel loaded them.
 _OF_MODULES = ("net/netfilter/nf_conntrack", "net/nf_conntrack", "net/bridge/", "net/ipv4/vs/", "net/sctp/")
-# Written by whoever uses a terminal or shares memory; scratch folders have a check of their own.
+# Every use of a terminal or of shared memory changes these; scratch folders have a separate check.
 _OTHER_DEVICES = ("/dev/pts", "/dev/shm", "/dev/mqueue", "/dev/hugepages")  # noqa: S108
 _LISTINGS = {
     "binfmt": "/proc/sys/fs/binfmt_misc",
@@ -63,13 +63,13 @@ def differences(before: frozenset[str], now: frozenset[str]) -> list[str]:
 
 
 def may_load_modules(status: str) -> bool:
-    """From /proc/1/status: whether anything on this host can load a module at all."""
+    """Whether this host can load kernel modules, from the capabilities in /proc/1/status."""
     bounds = [line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:")]
     return any(int(bound, 16) >> _CAP_SYS_MODULE & 1 for bound in bounds)
 
 
 def unseen() -> str:
-    """What this host cannot show, for the evidence."""
+    """Describe, for the evidence, which state this host cannot read."""
     hidden = [] if may_load_modules(Path("/proc/1/status").read_text()) else ["kernel modules (this host loads none)"]
     if not os.access(_SETTINGS / "kernel/core_pattern", os.W_OK):
         hidden.append("settings outside of the network (read-only here)")
@@ -94,7 +94,7 @@ def _settings() -> Iterator[str]:
             try:
                 yield f"setting {short} = {' '.join(Path(path).read_text(errors='replace').split())[:200]}"
             except OSError:
-                continue  # one of those that can only be written, or has no value
+                continue  # a setting that is write-only or has no value
 
 
 def _network(deadline: Deadline) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _objects(argv: list[str], deadline: Deadline) -> list[dict[str, object]]:
 
 
 def _said(argv: list[str], deadline: Deadline) -> list[str]:
-    """Each line with the lines that it stands in, so that a rule of another chain is another fact."""
+    """Prefix each line with its enclosing lines, so that equal rules of different chains are different facts."""
     lines, within = [], list[str]()
     for line in commands.run(argv, deadline).splitlines():
         text = line.strip()
@@ -166,12 +166,12 @@ def _texts() -> Iterator[str]:
             text = Path(path).read_text(errors="replace")
         except OSError:
             continue
-        # How much of a swap is in use changes by itself: its name and kind come first.
+        # Only the name and kind of a swap are compared; its usage changes.
         yield from (f"{name} {' '.join(line.split()[:2])[:200]}" for line in text.splitlines())
 
 
 def restore(before: frozenset[str], deadline: Deadline) -> str:
-    """Take away what was added and can be taken away by itself; the verification names the rest."""
+    """Remove added facts that can be removed one by one; the verification reports the rest."""
     now = observe(deadline)
     added = sorted(now - before)
     if any(line.startswith("packet filter ") for line in added) and not any(

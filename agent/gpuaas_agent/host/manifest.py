@@ -1,6 +1,6 @@
-"""Every file of the root file system with all that a tenant could change about it.
+"""A manifest lists every file of the root file system with all attributes that a tenant could change.
 
-What could not be read is an `unreadable` entry, which never compares equal.
+A file that cannot be read is an `unreadable` entry, which never compares equal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from gpuaas_agent.host import mounts
 
-# Not on disk, or handled by a check of its own.
+# Not on disk, or covered by a separate check.
 EXCLUDED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/lost+found")  # noqa: S108
 _FS_IOC_GETFLAGS = 0x80086601
 _IMMUTABLE_OR_APPEND = 0x10 | 0x20
@@ -43,7 +43,7 @@ class Entry:
     attributes: str
 
     def same_as(self, other: Entry) -> bool:
-        """Modification times are kept for restoring, not for judging."""
+        """Compare two entries. Modification times are stored for a restore and not compared."""
         return "unreadable" not in (self.kind, other.kind) and (
             self.kind,
             self.mode,
@@ -67,7 +67,7 @@ Manifest = dict[str, Entry]
 
 
 def scan(excluded: tuple[str, ...], root: str = "/") -> Manifest:
-    """Walk and hash in a few threads: hashing runs outside the interpreter lock."""
+    """Walk and hash the files in a few threads: hashing releases the interpreter lock."""
     barred = {*EXCLUDED, *excluded, *mounts.not_part_of_root(mounts.table())}
     if root != "/":
         barred = {root + path for path in barred}
@@ -108,7 +108,7 @@ def _read_batch(paths: list[str]) -> list[tuple[str, Entry]]:
 
 
 def read(path: str) -> Entry | None:
-    """None when the path is gone."""
+    """Read one entry; None if the path does not exist."""
     try:
         status = os.lstat(path)
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "unknown")
@@ -146,16 +146,16 @@ def read(path: str) -> Entry | None:
 
 
 def _open_plainly(path: str, flags: int) -> int:
-    """What was a file a moment ago may be a link or a pipe now."""
+    """Open without following a link or blocking on a pipe: a file may have been replaced since it was listed."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _flags(descriptor: int) -> str:
-    """`locked;` for what is marked immutable or append-only: the next owner could not change it, nor could we."""
+    """Return `locked;` for files that are immutable or append-only, which neither the next tenant nor the agent can change."""
     try:
         raw = fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, b"\0" * 8)
     except OSError:
-        return ""  # a file system without such marks
+        return ""  # a file system without such flags
     return "locked;" if struct.unpack("l", raw)[0] & _IMMUTABLE_OR_APPEND else ""
 
 
@@ -164,7 +164,7 @@ def _unreadable(why: str) -> Entry:
 
 
 def _attributes(path: str) -> str:
-    """Extended attributes hold file capabilities: a quiet way to keep power over a host."""
+    """Return extended attributes, which include file capabilities: a hidden way to keep privileges on a host."""
     try:
         names = os.listxattr(path, follow_symlinks=False)
     except OSError:

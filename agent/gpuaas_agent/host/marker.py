@@ -1,4 +1,4 @@
-"""A random text planted where a tenant's data lives. A wipe that did nothing leaves it behind."""
+"""Plants a random text in folders that hold tenant data. A wipe that did nothing leaves it behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plant(marker: Marker, root: Path = Path("/")) -> None:
 
 
 def still_there(marker: Marker, root: Path = Path("/")) -> list[str]:
-    """Planted paths that still exist. Anything but a clear "no such file" raises."""
+    """Return planted paths that still exist. Any error but "no such file" raises."""
     left = []
     for path in marker.paths:
         try:

@@ -1,4 +1,4 @@
-"""What is mounted, and which of it belongs to the root file system that a tenant can write."""
+"""Reads the mount table, and which mounts belong to the root file system that a tenant can write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
 
-# Mounted by the system itself as services come and go.
+# The system itself mounts these when services start and stop.
 _TRANSIENT = ("/run/credentials/", "/proc/sys/fs/binfmt_misc")
 _KERNEL_FILES = ("/proc/", "/sys/", "/dev/")
 _ON_DISK = {"ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "vfat", "zfs"}
@@ -25,8 +25,8 @@ class Mount:
 
     @property
     def label(self) -> str:
-        """The same mount has the same label after a reboot. What is mounted over kernel files may
-        come from a place with a random name, so there only how many and what kind counts.
+        """A label that stays the same after a reboot. A mount over kernel files may come from a folder with a random
+        name, so its label leaves that out.
         """
         root = "" if self.point.startswith(_KERNEL_FILES) else self.root
         return f"{self.point} {self.kind} {self.source} {root}".rstrip()
@@ -57,7 +57,7 @@ def stable(mounts: list[Mount], ignored: tuple[str, ...]) -> list[Mount]:
 
 
 def not_part_of_root(mounts: list[Mount]) -> set[str]:
-    """Mount points that a walk of the root file system must not enter."""
+    """Return mount points that a walk of the root file system must not enter."""
     return {mount.point for mount in mounts if mount.point != "/" and (mount.kind not in _ON_DISK or mount.read_only)}
 
 

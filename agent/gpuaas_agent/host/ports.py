@@ -1,4 +1,4 @@
-"""Sockets that wait for strangers: listening TCP and bound UDP, from /proc/net."""
+"""Lists open ports: listening TCP and bound UDP sockets, from /proc/net."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNCONNECTED = "07"
 
 
 def listening(proc: Path = Path("/proc")) -> set[str]:
-    """`tcp 0.0.0.0:22` and so on. A table that cannot be read raises: not seeing is not absence."""
+    """Return endpoints such as `tcp 0.0.0.0:22`. An unreadable table raises: it does not prove absence."""
     found: set[str] = set()
     for table, state in (("tcp", _LISTEN), ("udp", _UNCONNECTED)):
         for suffix in ("", "6"):

@@ -1,6 +1,6 @@
-"""Processes of the host, and which of them were not there before the tenant came.
+"""Lists and ends processes of the host, in particular those that did not exist before the tenant came.
 
-A process is a stranger unless it was in the baseline, is the kernel's, or is the agent's own.
+A process is foreign unless it was in the baseline or belongs to the kernel or to the agent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpuaas_agent.host import cgroups
 from gpuaas_agent.printable import printable
 
 _KERNEL_THREAD = 0x00200000
-# sshd writes into its title how many log-ins are under way; right after a reload it has no title yet.
+# sshd's title contains the number of logins in progress; right after a reload sshd has no title yet.
 _SSHD_TITLE = re.compile(r"^sshd: (.+) \[listener\] \d+ of \d+-\d+ startups$")
 
 
@@ -33,16 +33,16 @@ class Process:
     executable: str
     command: str
     group: str
-    name: str = ""  # as the kernel keeps it, cut to fifteen characters
+    name: str = ""  # as the kernel stores it, truncated to fifteen characters
 
     @property
     def instance(self) -> str:
-        """This very process: a pid alone may be used again."""
+        """Identifies this very process; a pid alone may be reused."""
         return f"{self.pid}@{self.started}"
 
     @property
     def likeness(self) -> str:
-        """What a service has in common with itself after a restart."""
+        """Identifies the kind of process: it is the same after a restart of a service."""
         command = _SSHD_TITLE.sub(r"\1", self.command)
         return f"{self.uid}|{self.group}|{self.executable}|{command}"
 
@@ -58,7 +58,7 @@ def snapshot() -> list[Process]:
     found, unified = [], cgroups.is_unified()
     for name in os.listdir("/proc"):
         if name.isdigit():
-            # A process may end while we look at it.
+            # A process may end while it is read.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 found.append(_read(int(name), unified))
     return found
@@ -86,7 +86,7 @@ def _read(pid: int, unified: bool) -> Process:
 
 
 def others() -> list[Process]:
-    """All but the first process, the kernel's, and the agent's own."""
+    """Return all processes except the first one, the kernel's, and the agent's own."""
     processes = snapshot()
     by_pid = {process.pid: process for process in processes}
     return [
@@ -99,7 +99,7 @@ def foreign(known: Callable[[Process], bool]) -> list[Process]:
 
 
 def _is_ours(process: Process, by_pid: dict[int, Process]) -> bool:
-    """The agent, what it started, and what started it."""
+    """Whether a process is the agent, its ancestor or its descendant."""
     agent = os.getpid()
     return agent in _line_of(process.pid, by_pid) or process.pid in _line_of(agent, by_pid)
 
@@ -115,9 +115,9 @@ def _line_of(pid: int, by_pid: dict[int, Process]) -> list[int]:
 def end(
     find: Callable[[], list[Process]], stop_units: Callable[[], None], deadline: Deadline
 ) -> tuple[int, list[Process]]:
-    """Freeze and kill whatever `find` finds until it finds nothing; (ended, still there).
+    """Stop and kill the processes that `find` returns until it returns none. Returns (ended, remaining).
 
-    Freezing first keeps a process from leaving a child behind while its turn has not come.
+    Stopping all of them first keeps a process from starting a child before it is killed.
     """
     ended: set[str] = set()
     left = find()

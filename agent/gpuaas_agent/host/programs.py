@@ -1,7 +1,7 @@
-"""What the processes of a host really run: their program and every library that they execute from, by content.
+"""Checks what processes really run: the content of their program and of every library that they map.
 
-A service that was restarted from a swapped file looks like itself by name, user and arguments; by content it does not.
-Names and times of files say nothing here: a tenant who was root can set both.
+A service that was restarted from a replaced file has the same name, user and arguments, but another content.
+Names and times of files prove nothing: a tenant who was root can set both.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MAPPING = re.compile(r"^([0-9a-f]+-[0-9a-f]+) ..x. [0-9a-f]+ [0-9a-f]+:[0-9a-f]
 
 @dataclass
 class Programs:
-    """Each file is read once in the life of this object, however many processes run it."""
+    """Reads each file once, even if many processes run it."""
 
     files: manifest.Manifest
     _digests: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def replaced(self, processes: Iterable[Process]) -> list[tuple[Process, str]]:
-        """(process, what it runs that the host did not have before)"""
+        """Return (process, fault) for processes that run a file that the host did not have before."""
         found = []
         for process in processes:
             fault = "" if process.kernel else self.fault(process.pid)
@@ -37,11 +37,11 @@ class Programs:
         return found
 
     def fault(self, pid: int) -> str:
-        """Empty when all that the process executes is what it was; also when the process ended while we looked."""
+        """Return the fault of a process; empty if all its code is unchanged, or if the process has ended."""
         try:
             shown = os.readlink(f"/proc/{pid}/exe")
         except (FileNotFoundError, ProcessLookupError):
-            return ""  # it ended, or it is a zombie, which runs nothing
+            return ""  # it has ended, or it is a zombie
         fault = self._fault_of(shown, f"/proc/{pid}/exe")
         if fault:
             return fault
@@ -61,7 +61,7 @@ class Programs:
         return "" if digest in (None, known.content) else f"runs {path}, which has another content"
 
     def _digest(self, path: str) -> str | None:
-        """None when the process ended meanwhile."""
+        """Return the digest of a mapped file; None if the process has ended."""
         try:
             with open(path, "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
@@ -74,7 +74,7 @@ class Programs:
 
 
 def _mapped(pid: int) -> list[tuple[str, str]]:
-    """(range, path) of every file that is mapped to be executed."""
+    """Return (range, path) of every executable mapping of a file."""
     with (
         contextlib.suppress(FileNotFoundError, ProcessLookupError),
         open(f"/proc/{pid}/maps", errors="replace") as file,

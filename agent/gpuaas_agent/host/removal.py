@@ -1,4 +1,4 @@
-"""Removing files and folders that resist: marked immutable, or locked in a folder that is."""
+"""Removes files and folders, even if they or their folder are marked immutable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IMMUTABLE_OR_APPEND = 0x10 | 0x20
 
 
 def remove(path: str) -> bool:
-    """Remove a file or a whole folder. False when something of it stays; verify will see it."""
+    """Remove a file or a whole folder. Returns False if something stays; the verification then finds it."""
     try:
         return retry_unlocked(path, lambda: _remove_once(path))
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def _remove_once(path: str) -> None:
 
 
 def retry_unlocked(path: str, action: Callable[[], None]) -> bool:
-    """Try; when the file is marked immutable, take the mark away and try again."""
+    """Try an action; if it is refused, clear the immutable flags and try again."""
     try:
         action()
     except PermissionError:
@@ -45,7 +45,7 @@ def retry_unlocked(path: str, action: Callable[[], None]) -> bool:
 
 
 def unlock_below(path: str) -> None:
-    """Take the marks "immutable" and "append-only" from a file, or from a folder and all that is in it."""
+    """Clear the flags "immutable" and "append-only" of a file, or of a folder and everything in it."""
     for folder, _, names in os.walk(path):
         for name in names:
             clear_flags(os.path.join(folder, name))

@@ -1,6 +1,6 @@
-"""The restart of a host inside its wipe: asked of the kernel, not of programs that a tenant could have replaced.
+"""Restarts a host during its wipe: through the kernel, not through programs that a tenant could have replaced.
 
-Where a wipe is, is on disk before the host goes down: after the boot, or a power cut, the wipe goes on behind the restart.
+The progress of the wipe is on disk before the host goes down. After the boot, or a power cut, the wipe continues there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECONDS_TO_GO_DOWN = 60.0
 
 @dataclass(frozen=True)
 class WipeProgress:
-    """Which wipe is under way, in which boots of the host it began and ended, and how often a restart was asked for."""
+    """The current wipe: the boots in which it began and ended, and how often it requested a restart."""
 
     allocation_id: str
     generation: int
@@ -38,7 +38,7 @@ class WipeProgressStore:
         self._path = state_dir / NAME
 
     def begin(self, allocation_id: str, generation: int) -> WipeProgress:
-        """The progress of this very wipe, or a fresh one: what another task has left behind counts for nothing."""
+        """Return the progress of this wipe, or begin a new one; progress of another task does not count."""
         known = self.find(allocation_id)
         if known is not None and known.generation == generation:
             return known
@@ -73,17 +73,19 @@ class WipeProgressStore:
 
 
 def has_restarted(progress: WipeProgress) -> bool:
-    """Whether it came up again after the wipe has asked for it. A power cut before that began from what the tenant left."""
+    """Whether the host restarted after the wipe requested it. A power cut before the request does not count: that boot
+    started from files that the tenant left.
+    """
     return progress.attempts > 0 and progress.boot_id != processes.boot_id()
 
 
 def has_booted_since(progress: WipeProgress | None) -> bool:
-    """Whether the host came up once more after the wipe had ended, for instance after a power cut."""
+    """Whether the host booted again after the wipe ended, for example after a power cut."""
     return progress is not None and progress.ended_in not in ("", processes.boot_id())
 
 
 def restart(store: WipeProgressStore, progress: WipeProgress, deadline: Deadline) -> None:
-    """Does not return when it works. No service is asked to stop: whoever was root may have chosen what it does then."""
+    """Restart the host; on success it does not return. Services are not stopped: a tenant could have changed what they do."""
     if progress.attempts >= MOST_ATTEMPTS:
         raise _failure(f"the host did not restart in {progress.attempts} attempts")
     store.note_attempt(progress)
@@ -93,7 +95,7 @@ def restart(store: WipeProgressStore, progress: WipeProgress, deadline: Deadline
     limit = deadline.at_most(_SECONDS_TO_GO_DOWN)
     while limit.remaining() > 0:
         time.sleep(0.1)
-    raise _failure("the kernel was asked to restart the host, and it still runs")
+    raise _failure("the kernel accepted the restart, but the host still runs")
 
 
 def _ask_kernel() -> None:
@@ -106,5 +108,5 @@ def _failure(message: str) -> TaskFailure:
     return TaskFailure(
         "restart_failed",
         message[:1].upper() + message[1:],
-        "Restart the host from outside and retry the release, or reinstall it.",
+        "Restart the host by its power control and retry the release, or reinstall it.",
     )

@@ -1,4 +1,4 @@
-"""Which certificate serials an sshd refuses, read back from its revocation list."""
+"""Reads the certificate serials that an sshd refuses from its revocation list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SERIALS = re.compile(r"^serial: (\d+)(?:-(\d+))?$", re.MULTILINE)
 
 
 def revoked_serials(listing: Path, deadline: Deadline) -> list[tuple[int, int]]:
-    """Ranges, both ends included. An empty list is an empty file; a file that is not there raises."""
+    """Return ranges with both ends included. An empty file is an empty list; a missing file raises."""
     if listing.stat().st_size == 0:
         return []
     text = commands.run(["ssh-keygen", "-Q", "-l", "-f", str(listing)], deadline)

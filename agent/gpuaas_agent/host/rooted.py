@@ -1,6 +1,6 @@
-"""Looks at files below a root folder and never outside of it: a link that a tenant planted leads nowhere else.
+"""Reads files below a root folder and never outside of it, even through a link that a tenant created.
 
-Links are followed as a process inside would follow them. Only a clear "no such file" is absence; all else raises.
+Links are followed as a process inside would follow them. Only "no such file" means absence; all other errors raise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RootedFiles:
     root: Path
 
     def kind(self, path: str) -> str | None:
-        """What is at the path itself: folder, link, file or other; None when nothing is."""
+        """Return the kind of the path itself: folder, link, file or other; None if it does not exist."""
         with self._parent(path) as found:
             if found is None:
                 return None
@@ -43,12 +43,12 @@ class RootedFiles:
         return self.kind(path) is not None
 
     def names(self, path: str) -> list[str]:
-        """What a folder holds; nothing when it is not there or is no folder."""
+        """Return the names in a folder; empty if it does not exist or is not a folder."""
         with self._opened(path, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
             return [] if descriptor is None else sorted(os.listdir(descriptor))
 
     def read(self, path: str) -> bytes | None:
-        """A regular file's content, up to a bound that is an error to exceed; None when it is not there."""
+        """Return a regular file's content, or None if it does not exist; a larger file than the bound raises."""
         with self._opened(path, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
             if descriptor is None:
                 return None
@@ -77,21 +77,21 @@ class RootedFiles:
 
     @contextmanager
     def _parent(self, path: str, *, follow_last: bool = False) -> Iterator[tuple[int, str] | None]:
-        """(open folder, last name) of a path; an empty name is the folder itself. None when there is no such folder."""
+        """Yield (open folder, last name), or None if the folder does not exist. An empty name is the folder itself."""
         with contextlib.ExitStack() as stack:
 
-            def held(descriptor: int) -> int:
+            def close_later(descriptor: int) -> int:
                 stack.callback(os.close, descriptor)
                 return descriptor
 
-            top = held(os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+            top = close_later(os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
             here, waiting, links = [top], _parts(path), 0
             name = ""
             try:
                 while waiting:
                     name = waiting.pop(0)
                     if name == "..":
-                        here = here[:-1] or [top]  # above the root is the root
+                        here = here[:-1] or [top]  # the parent of the root is the root
                         name = ""
                         continue
                     if waiting or follow_last:
@@ -104,7 +104,7 @@ class RootedFiles:
                             waiting, name = _parts(target) + waiting, ""
                             continue
                     if waiting:
-                        here = [*here, held(os.open(name, _FOLDER, dir_fd=here[-1]))]
+                        here = [*here, close_later(os.open(name, _FOLDER, dir_fd=here[-1]))]
                         name = ""
             except (FileNotFoundError, NotADirectoryError):
                 yield None
@@ -117,7 +117,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _link(folder: int, name: str) -> str | None:
-    """Where a link leads; None for what is no link. Nothing there raises."""
+    """Return the target of a link, or None for anything else. A missing path raises."""
     if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         return None
     return os.readlink(name, dir_fd=folder)

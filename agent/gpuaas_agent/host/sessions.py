@@ -1,7 +1,7 @@
-"""Open SSH sessions, by the key or certificate that opened them; sshd tells each session (`ExposeAuthInfo`).
+"""Ends open SSH sessions by the key or certificate that opened them; `ExposeAuthInfo` makes sshd expose it to each session.
 
-To take a way in back is to hang up on who came in by it. What they left running in the background is the tenant's to keep.
-A session can throw away what it was told (`exec env -i`). Nobody can say then by which way it came, so it ends, too.
+Revoking access ends the sessions that it opened; processes in the background continue. A session can discard the
+information (`exec env -i`). It is then unidentified, and ends as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpuaas_agent.host.processes import Process, snapshot
 
 _VARIABLE = b"SSH_USER_AUTH="
 _LARGEST = 1 << 20
-# The title of the process that serves a connection names user and terminal; those of the listener and of the monitor do not.
+# The title of the sshd process that serves a connection names user and terminal; the listener's and the monitor's do not.
 _SERVES = re.compile(r"sshd(?:-session)?: ([^\s@]+)@")
 _LOOKS, _PAUSE_SECONDS = 3, 0.1
 _KEY_PARTS = {
@@ -37,7 +37,7 @@ _KEY_PARTS = {
 
 @dataclass(frozen=True)
 class SessionScope:
-    """Connections of one user, and of one allocation: those whose control group has this in its name."""
+    """Connections of one user and, by a part of the control group's name, of one allocation."""
 
     login_user: str
     group: str = ""
@@ -47,9 +47,9 @@ class SessionScope:
         return title is not None and title[1] == self.login_user and self.group in connection.group
 
 
-def end_sessions(serials: Collection[int], keys: Collection[str], silent: SessionScope | None = None) -> int:
-    """Hang up on sessions that were opened by one of these certificates or public keys, and on those in the scope of which
-    nobody can say how they were opened; how many there were.
+def end_sessions(serials: Collection[int], keys: Collection[str], unidentified: SessionScope | None = None) -> int:
+    """End sessions that one of these certificates or public keys opened, and unidentified sessions in the scope. Returns
+    the number of ended sessions.
     """
     if not serials and not keys:
         return 0
@@ -60,8 +60,8 @@ def end_sessions(serials: Collection[int], keys: Collection[str], silent: Sessio
             connection = connection_of(process, processes)
             if connection is not None:
                 doomed.add(connection)
-    if silent is not None:
-        doomed |= _unidentified_repeatedly(silent)
+    if unidentified is not None:
+        doomed |= _unidentified_repeatedly(unidentified)
     for pid in doomed:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -69,7 +69,7 @@ def end_sessions(serials: Collection[int], keys: Collection[str], silent: Sessio
 
 
 def _unidentified_repeatedly(scope: SessionScope) -> set[int]:
-    """Processes come and go while we look: what is silent is so at each of several looks."""
+    """Return connections that are unidentified in each of several snapshots: processes start and end meanwhile."""
     silent = {one.instance: one.pid for one in unidentified_connections(snapshot(), scope, _has_auth_info)}
     for _ in range(_LOOKS - 1):
         if silent:
@@ -82,9 +82,9 @@ def _unidentified_repeatedly(scope: SessionScope) -> set[int]:
 def unidentified_connections(
     processes: Sequence[Process], scope: SessionScope, has_auth_info: Callable[[int], bool]
 ) -> list[Process]:
-    """Connections that run something, and nothing that still knows by which way it came.
+    """Return connections that run processes, none of which has authentication information.
 
-    One that runs nothing only forwards ports, or is about to start something: that is a copy of sshd before it becomes it.
+    A connection without processes only forwards ports, or is about to start one, which is still a copy of sshd.
     """
     served: dict[int, list[Process]] = {}
     for process in processes:
@@ -109,7 +109,7 @@ def _has_auth_info(pid: int) -> bool:
 
 
 def is_authenticated_by(line: str, serials: Collection[int], keys: Collection[str]) -> bool:
-    """`publickey TYPE BASE64`, as sshd writes it for each method that was passed."""
+    """Whether a line of authentication information, `publickey TYPE BASE64`, names one of these serials or keys."""
     method, _, identity = line.strip().partition(" ")
     if method != "publickey":
         return False
@@ -119,9 +119,9 @@ def is_authenticated_by(line: str, serials: Collection[int], keys: Collection[st
 
 
 def serial_of(identity: str) -> int | None:
-    """The serial of a certificate: behind its type, a nonce, and the parts of the key. None: it is no certificate.
+    """Return the serial of a certificate, which follows its type, a nonce, and the parts of the key; None if it is a key.
 
-    Read by hand, since a host's own Python has no library that can.
+    It is parsed by hand, because Debian's Python has no library for it.
     """
     kind, _, text = identity.partition(" ")
     if kind not in _KEY_PARTS:
@@ -137,7 +137,7 @@ def serial_of(identity: str) -> int | None:
 
 
 def connection_of(process: Process, processes: Sequence[Process]) -> int | None:
-    """The sshd that serves the process's connection. None: it lost its connection, or never had one of its own."""
+    """Return the pid of the sshd that serves the process's connection; None if it has no connection."""
     by_pid = {one.pid: one for one in processes}
     parent = by_pid.get(process.parent)
     while parent is not None and parent.pid != 1:
@@ -148,22 +148,22 @@ def connection_of(process: Process, processes: Sequence[Process]) -> int | None:
 
 
 def _is_of_root(process: Process | None) -> bool:
-    """What a tenant's user calls `sshd` has no parent like this one."""
+    """Whether the parent is root's sshd or init; a tenant's own program named `sshd` has no such parent."""
     return process is not None and process.uid == 0 and (process.pid == 1 or process.name.startswith("sshd"))
 
 
 def auth_info_lines(pid: int) -> list[str]:
-    """A session may end while we look, and may have closed its environment to us: then it is nobody's we know."""
+    """Return the session's authentication information; empty if it ended or hides its environment."""
     with contextlib.suppress(OSError):
         for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
             if entry.startswith(_VARIABLE):
-                told = os.fsdecode(entry.removeprefix(_VARIABLE)).lstrip("/")
-                return _read(f"/proc/{pid}/root/{told}").decode(errors="replace").splitlines()
+                path = os.fsdecode(entry.removeprefix(_VARIABLE)).lstrip("/")
+                return _read(f"/proc/{pid}/root/{path}").decode(errors="replace").splitlines()
     return []
 
 
 def _read(path: str) -> bytes:
-    """Which file it is, a tenant can choose: no more than so much of it, and nothing that would keep us waiting."""
+    """Read a file that a tenant may have chosen: only a bounded part of a regular file, without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,6 +1,6 @@
-"""The host's SSH service: who it trusts, who may enter, and whether it really answers.
+"""Manages the host's SSH service: its trusted CAs, its users, and whether it answers.
 
-`SshFiles` works on any root folder, so the same text goes into a host and into a slice.
+`SshFiles` works on any root folder, so that hosts and slices get the same files.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ DenyUsers *
 
 
 class SshFiles:
-    """The files that decide about access below one root folder."""
+    """The files below one root folder that control access."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def install(self) -> bool:
-        """Write the configuration; True when something changed, so that sshd must reload."""
+        """Write the configuration. Returns True if something changed, so that sshd must reload."""
         for folder in ("", "/principals", "/keys"):
             (self._root / (_OURS + folder)).mkdir(mode=0o755, parents=True, exist_ok=True)
         (self._root / DROP_IN).parent.mkdir(parents=True, exist_ok=True)
         changed = self._write(DROP_IN, _DROP_IN_TEXT)
-        # sshd refuses every key when one of these files is missing.
+        # sshd refuses every key if one of these files is missing.
         for name in ("revoked.krl", "user_ca.pub"):
             if not (self._root / _OURS / name).exists():
                 self._write(f"{_OURS}/{name}", "")
@@ -73,7 +73,7 @@ class SshFiles:
         self._write(f"{_OURS}/user_ca.pub", "".join(f"{key}\n" for key in user_ca_keys))
 
     def grant_access(self, access: AccessSpec, now: datetime) -> None:
-        """Keys first, the principal last: a login works when the whole list is in place."""
+        """Write keys first and the principal last, so that a login works only when everything is in place."""
         self.trust(access.user_ca_keys)
         self.write_grants(access.login_user, access.grants, now)
         self._write(f"{_OURS}/principals/{access.login_user}", f"{access.principal}\n")
@@ -83,7 +83,7 @@ class SshFiles:
         self._write(f"{_OURS}/keys/{user}", "".join(lines))
 
     def revoke_serials(self, access: AccessSpec, deadline: Deadline) -> None:
-        """A key revocation list over every CA the allocation trusts."""
+        """Write a key revocation list for every CA that the allocation trusts."""
         target = self._root / _OURS / "revoked.krl"
         if not access.revoked_serials:
             self._write(f"{_OURS}/revoked.krl", "")
@@ -105,7 +105,7 @@ class SshFiles:
             os.replace(fresh, target)
 
     def revoke_access(self) -> None:
-        """Take back every principal, every grant, and the trust in the authorities."""
+        """Remove every principal, every grant, and the trust in the CAs."""
         for folder in ("principals", "keys"):
             for path in (self._root / _OURS / folder).glob("*"):
                 path.unlink()
@@ -113,7 +113,7 @@ class SshFiles:
             self.trust(())
 
     def deny_logins(self) -> None:
-        """Nobody is admitted any more, whatever a tenant put into home folders."""
+        """Deny all logins, even by keys that a tenant put into home folders."""
         self.revoke_access()
         self._write(CLOSED, CLOSED_TEXT)
 
@@ -123,14 +123,14 @@ class SshFiles:
         return closed
 
     def host_public_key(self) -> str:
-        """The host's public key line, made together with its private key when there is none."""
+        """Return the host's public key line; create the key pair if there is none."""
         public = self._root / (HOST_KEY + ".pub")
         with contextlib.suppress(FileNotFoundError):
             return " ".join(public.read_text().split()[:2])
         return self.renew_host_key()
 
     def renew_host_key(self) -> str:
-        """A tenant who was root may have copied the old one."""
+        """Create a new host key: a tenant who was root may have copied the old one."""
         key = Ed25519PrivateKey.generate()
         private = key.private_bytes(
             serialization.Encoding.PEM,
@@ -144,23 +144,23 @@ class SshFiles:
         return public.decode()
 
     def key_faults(self) -> list[str]:
-        """Where the host key's two halves and its certificate do not belong together."""
+        """Return mismatches between the host's private key, public key and certificate."""
         private = serialization.load_ssh_private_key((self._root / HOST_KEY).read_bytes(), password=None)
         encoding, form = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
         public = private.public_key().public_bytes(encoding, form).decode()
         found = []
         if " ".join((self._root / f"{HOST_KEY}.pub").read_text().split()[:2]) != public:
-            found.append(f"changed /{HOST_KEY}.pub: it is not the key's own half")
+            found.append(f"changed /{HOST_KEY}.pub: it does not match the private key")
         certificate = (self._root / HOST_CERTIFICATE).read_text().split()
         if len(certificate) < 2 or base64.b64decode(public.split()[1])[-32:] not in base64.b64decode(certificate[1]):
-            found.append(f"changed /{HOST_CERTIFICATE}: it is not for the host's key")
+            found.append(f"changed /{HOST_CERTIFICATE}: it does not match the host's key")
         return found
 
     def write_host_certificate(self, certificate: str) -> bool:
         return self._write(HOST_CERTIFICATE, certificate.strip() + "\n")
 
     def _write(self, relative: str, text: str, mode: int = 0o644) -> bool:
-        """Replace a file in one move; False when it already says this."""
+        """Replace a file atomically. Returns False if it already has this content and mode."""
         path = self._root / relative
         with contextlib.suppress(OSError):
             same = path.read_bytes() == text.encode()  # a revocation list is not text
@@ -195,9 +195,9 @@ def check_configuration(deadline: Deadline) -> None:
 
 
 def reload(deadline: Deadline) -> None:
-    """Make sshd read its configuration again, and wait until it listens with it.
+    """Make sshd reload its configuration, and wait until it listens again.
 
-    On SIGHUP sshd removes its pid file, starts itself anew, and writes the file once it listens.
+    On SIGHUP sshd removes its pid file, restarts, and writes the file when it listens.
     """
     try:
         before = _PID_FILE.stat()
@@ -216,11 +216,13 @@ def reload(deadline: Deadline) -> None:
     commands.run(["systemctl", "restart", "ssh.service"], deadline)
 
 
-def require_served(certificate: str, address: str, port: int, deadline: Deadline, through: Sequence[str] = ()) -> None:
-    """Ask sshd as a client would, until it shows this certificate."""
+def require_served(
+    certificate: str, address: str, port: int, deadline: Deadline, command_prefix: Sequence[str] = ()
+) -> None:
+    """Connect to sshd as a client does until it presents this certificate."""
     wanted = certificate.split()[1]
     limit = deadline.at_most(10.0)
-    scan = [*through, "ssh-keyscan", "-T", "3", "-c", "-t", "ed25519", "-p", str(port), "--", address]
+    scan = [*command_prefix, "ssh-keyscan", "-T", "3", "-c", "-t", "ed25519", "-p", str(port), "--", address]
     while True:
         shown = commands.attempt(scan, limit).stdout.decode(errors="replace")
         if wanted in shown.split():
@@ -230,14 +232,14 @@ def require_served(certificate: str, address: str, port: int, deadline: Deadline
         time.sleep(0.1)
     raise TaskFailure(
         "host_certificate_not_served",
-        f"sshd on {address}:{port} does not show its new certificate",
+        f"sshd on {address}:{port} does not present its new certificate",
         "Look at HostCertificate in /etc/ssh; the agent only adds its own drop-in.",
         retryable=True,
     )
 
 
 def wait_until_answering(address: str, port: int, deadline: Deadline) -> str:
-    """The server's greeting; a tight poll, because a starting sshd is a matter of milliseconds."""
+    """Return the server's greeting. It polls often, because sshd starts within milliseconds."""
     problem: Exception | None = None
     while deadline.remaining() > 0:
         try:

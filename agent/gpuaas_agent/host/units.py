@@ -1,4 +1,4 @@
-"""Services, timers, sockets and sessions that systemd knows, and the files they come from."""
+"""Lists, stops and starts systemd units: services, timers, sockets and sessions, and their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PRESENT = {"active", "activating", "deactivating", "reloading", "failed", "main
 
 
 def present(deadline: Deadline) -> set[str]:
-    """Units that are doing something, or failed at it."""
+    """Return units that are active or failed."""
     text = commands.run(
         [
             "systemctl",
@@ -46,7 +46,7 @@ def present(deadline: Deadline) -> set[str]:
 
 
 def files() -> set[str]:
-    """Every file and link in the folders that systemd reads; a read error raises."""
+    """Return every file and link in the folders that systemd reads; a read error raises."""
     found: set[str] = set()
 
     def fail(problem: OSError) -> None:
@@ -61,9 +61,9 @@ def files() -> set[str]:
 
 
 def foreign(now: set[str], before: set[str], files_before: Iterable[str]) -> list[str]:
-    """Units that neither ran before nor come from a file that was there before.
+    """Return units that did not run before and do not come from a file that existed before.
 
-    An instance of a template counts only when it ran before: that is how sessions look.
+    An instance of a template must have run before: sessions are such instances.
     """
     known = {os.path.basename(path) for path in files_before}
     return sorted(unit for unit in now - before if "@" in unit or unit not in known)
@@ -75,7 +75,7 @@ def stop(units: list[str], deadline: Deadline) -> None:
 
 
 def settle(deadline: Deadline) -> None:
-    """Read the unit files again and forget past failures."""
+    """Reload the unit files and reset failed units."""
     commands.run(["systemctl", "daemon-reload"], deadline)
     commands.attempt(["systemctl", "reset-failed"], deadline)
 

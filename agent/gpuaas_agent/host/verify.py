@@ -1,7 +1,7 @@
-"""Looks whether a host is what it was. A check that cannot look is not clean.
+"""Verifies that a host is as it was before its tenant. A check that fails is not clean.
 
-Limit: a tenant who is root shares the kernel with this agent and could change kernel, firmware, the
-agent itself or its baseline. The baseline's digest is evidence that the server can compare.
+Limit: a tenant who was root shared the kernel with this agent and could have changed the kernel, the firmware, the agent
+or its baseline. The baseline's digest is evidence that the server can compare.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Verifier:
     planted: Marker | None
     deadline: Deadline
     provisioned: bool = True
-    sent_digests: Mapping[str, str] = field(default_factory=dict)  # digests of files that the platform itself has sent
+    sent_digests: Mapping[str, str] = field(default_factory=dict)  # files whose content the platform sent
 
     def checks(self) -> list[Check]:
         before, now = self.baseline.files, manifest.scan(self.folders.excluded)
@@ -53,15 +53,15 @@ class Verifier:
 
     def _marker(self) -> Finding:
         if self.planted is None and not self.provisioned:
-            return 0, []  # released before anything was done here: the comparison with the baseline is all there is
+            return 0, []  # released before its provision began here: only the baseline can be compared
         if self.planted is None:
-            # A tenant who was root can delete the record: without it nothing is proven.
-            return 0, ["no marker is remembered for this allocation"]
+            # A tenant who was root can delete the record; without it nothing is proven.
+            return 0, ["there is no marker on record for this allocation"]
         return len(self.planted.paths), marker.still_there(self.planted)
 
     def _files(self, difference: list[str], examined: int) -> Finding:
         litter = [f"left {path}" for folder in SCRATCH for path in scratch_litter(folder)]
-        litter += [f"left {path}" for path in self.folders.hidden()]
+        litter += [f"left {path}" for path in self.folders.leftover_slices()]
         litter += [
             f"left /run/{name}"
             for name in set(os.listdir("/run")) - self.baseline.live.run_entries
@@ -79,7 +79,7 @@ class Verifier:
             return len(file.readlines()), paths
 
     def _processes(self) -> Finding:
-        """Also the first process and the agent's own: by what they run, not by what they are called."""
+        """Check all processes, including the first one and the agent, by the content of what they run."""
         left = processes.foreign(self.baseline.explains_process)
         running = processes.snapshot()
         replaced = Programs(self.baseline.files).replaced(running)
@@ -111,7 +111,7 @@ class Verifier:
     def _kernel(self) -> Finding:
         before = self.baseline.live.kernel
         if before is None:
-            raise NotExamined("the baseline was taken by an older agent, which did not look")
+            raise NotExamined("the baseline of an older agent has no kernel state")
         now = kernel_state.observe(self.deadline)
         return len(now), kernel_state.differences(before, now)
 

@@ -1,6 +1,6 @@
-"""The few files that may differ from the baseline after a wipe, each with a rule of its own.
+"""Rules for the few files that may differ from the baseline after a wipe.
 
-A path without a rule must be exactly what it was. A rule never says "whatever it holds": it says what the file must be now.
+A path without a rule must be unchanged. A rule never accepts any content: it defines what the file must be now.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from gpuaas_agent.host.manifest import Difference, Entry, Manifest
 from gpuaas_agent.host.sshd import CLOSED, CLOSED_TEXT, HOST_CERTIFICATE, HOST_KEY
 
-# As much as a host writes into a log between being wiped and being looked at. What a tenant wrote was emptied before.
+# The most that a host writes into a log between the wipe and the verification; the wipe emptied all logs.
 FRESH_BYTES = 64 << 10
 LOGS = ("/var/log/*", "/var/lib/dhcp/*")
-# The system makes them when it boots or lets somebody in.
+# The system creates these files at boot or at a login.
 _LOGIN_RECORDS = ("/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog")
 _NO_FILE = Entry("absent", 0, 0, 0, 0, 0, "", "")
 
@@ -33,7 +33,7 @@ def _fresh_log(path: str, before: Entry, now: Entry) -> bool:
 
 
 def _fresh_journal(path: str, before: Entry, now: Entry) -> bool:
-    """journald's one open journal. Archived ones and those of users are gone after a wipe."""
+    """Accept only journald's open system journal; archived and user journals are gone after a wipe."""
     if now.kind == "absent":
         return path.endswith((".journal", ".journal~"))
     place = path.split("/")
@@ -55,18 +55,18 @@ def _empty(path: str, before: Entry, now: Entry) -> bool:
 
 
 def _gone(path: str, before: Entry, now: Entry) -> bool:
-    """A cache is what it was, or empty."""
+    """Accept a cache entry that was removed."""
     return now.kind == "absent" and before.kind in ("file", "link")
 
 
 def _renewed(path: str, before: Entry, now: Entry) -> bool:
-    """The key is new after each wipe; that its halves and its certificate belong together is a check of its own."""
+    """Accept a new host key; a separate check compares the key's two halves and its certificate."""
     wanted = 0o600 if path == f"/{HOST_KEY}" else 0o644
     return now.kind == "file" and (now.mode, now.uid, now.gid) == (wanted, 0, 0) and not now.attributes
 
 
 def _shut(path: str, before: Entry, now: Entry) -> bool:
-    """The agent's own "nobody comes in" while a host is not proven clean."""
+    """Accept the agent's own sshd configuration that denies all logins until the host is proven clean."""
     text = hashlib.sha256(CLOSED_TEXT.encode()).hexdigest()
     return now.kind == "absent" or (now.kind == "file" and (now.content, now.uid, now.mode) == (text, 0, 0o644))
 
@@ -89,7 +89,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
 def unexplained(
     before: Manifest, now: Manifest, difference: Difference, sent_digests: Mapping[str, str] = {}
 ) -> Difference:
-    """What of a difference no rule explains. `sent_digests`: digests of files whose content the platform itself has sent."""
+    """Return the part of a difference that no rule explains. `sent_digests`: files whose content the platform sent."""
 
     def explained(path: str) -> bool:
         old, new = before.get(path, _NO_FILE), now.get(path, _NO_FILE)

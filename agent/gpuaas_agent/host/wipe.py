@@ -1,6 +1,6 @@
-"""Makes a host what it was: removes what was added, puts back what was changed or taken away.
+"""Restores a host to its baseline: removes what was added, restores what was changed or removed.
 
-It claims nothing: `verify` looks afterwards with its own eyes.
+The wipe proves nothing itself; `verify` checks the host afterwards with separate code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Wiper:
     def restore_files(self) -> str:
         now = manifest.scan(self.folders.excluded)
         difference = volatile_files.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
-        # Deepest first, so that folders are empty when their turn comes.
+        # The deepest paths first, so that folders are empty when they are removed.
         for path in sorted(difference.added, key=len, reverse=True):
             self.removed += remove(path)
         for path in sorted(difference.changed + difference.removed, key=len):
@@ -57,7 +57,7 @@ class Wiper:
         return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
 
     def _restore_times(self) -> None:
-        """A newer /usr would make the next boot "update" the host, and so change it."""
+        """Restore the time of /usr: with a newer one, systemd would "update" the host at the next boot."""
         entry = self.baseline.files.get("/usr")
         if entry is not None:
             os.utime("/usr", ns=(entry.mtime_ns, entry.mtime_ns))
@@ -93,7 +93,7 @@ class Wiper:
         return True
 
     def _source(self, path: str, entry: manifest.Entry) -> Path | None:
-        """Our own copy, or the golden image when its content is the right one."""
+        """Return a source for the content: the agent's copy, or the golden image if its content matches."""
         copies = [self.blobs / entry.content] if entry.content else []
         if self.golden_root is not None:
             copies.append(self.golden_root / path.lstrip("/"))
@@ -108,7 +108,7 @@ class Wiper:
         for folder in SCRATCH:
             for path in scratch_litter(folder):
                 self.removed += remove(path)
-        for path in self.folders.hidden():
+        for path in self.folders.leftover_slices():
             self.removed += remove(path)
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_litter(name):
@@ -117,13 +117,13 @@ class Wiper:
         return f"{self.removed - before} entries"
 
     def _forget_compiled_code(self) -> None:
-        """A tenant who was root could have left code there that this agent would load."""
+        """Remove cached bytecode: a tenant who was root could have left code there that the agent would load."""
         if sys.pycache_prefix is not None and os.path.isdir(sys.pycache_prefix):
             for entry in os.scandir(sys.pycache_prefix):
                 remove(entry.path)
 
     def clean_logs(self, deadline: Deadline) -> str:
-        """journald begins a new journal; every other one is removed, every other log emptied."""
+        """Make journald begin a new journal, remove all others, and empty every other log."""
         commands.attempt(["journalctl", "--quiet", "--rotate"], deadline.at_most(30))
         emptied = 0
         for folder in ("/var/log", "/var/lib/dhcp"):
@@ -136,7 +136,7 @@ class Wiper:
         return f"{emptied} logs emptied"
 
     def end_replaced(self, deadline: Deadline) -> str:
-        """End what runs another program than the one on disk, now that the right one is there; services come back with it."""
+        """End processes whose program differs from the restored file; their services restart with the right one."""
         found = Programs(self.baseline.files).replaced(processes.snapshot())
         own = {process.pid for process in processes.others()}
         if any(process.pid == 1 for process, _ in found):
@@ -150,7 +150,7 @@ class Wiper:
         return f"{len(found)} replaced programs"
 
     def restore_kernel(self, deadline: Deadline) -> str:
-        """What a restart would have taken away: packet filters, settings, namespaces, device nodes."""
+        """Restore what a restart would also reset: packet filters, settings, namespaces, device nodes."""
         if self.baseline.live.kernel is None:
             return "not known"
         return kernel_state.restore(self.baseline.live.kernel, deadline)
@@ -166,7 +166,7 @@ class Wiper:
 
 
 def scratch_litter(folder: str) -> list[str]:
-    """Everything in a scratch folder; for a service's private one, what lies in it."""
+    """Return everything in a scratch folder; of a service's private folder, only its content."""
     found = []
     for entry in os.scandir(folder):
         if entry.name.startswith("systemd-private-") and entry.is_dir(follow_symlinks=False):
@@ -182,12 +182,12 @@ _RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user"
 
 
 def is_run_litter(name: str) -> bool:
-    """New entries directly under /run, except those that the system itself makes on the way."""
+    """Whether a new entry in /run is a leftover, and not one that the system itself creates."""
     return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
 
 
 def _empty(path: str) -> bool:
-    """Never through a link: the tenant may have pointed it anywhere."""
+    """Empty a file, but never through a link: a tenant may have pointed it anywhere."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

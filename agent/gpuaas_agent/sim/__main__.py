@@ -14,19 +14,19 @@ from gpuaas_agent.sim.fleet import SimFleet
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="gpuaas-sim-agent", description="a simulated fleet")
-    parser.add_argument("--bundle-file", type=Path, required=True, help="one bundle a line")
-    parser.add_argument("--url", default=None, help="instead of the URL in the bundle")
+    parser.add_argument("--bundle-file", type=Path, required=True, help="file with one bundle per line")
+    parser.add_argument("--url", default=None, help="server URL to use instead of the bundle's")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--gpus", type=int, default=8)
-    parser.add_argument("--delay-ms", type=float, default=0.0, help="how long a task takes")
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="duration of each task")
     parser.add_argument("--fail-rate", action="append", default=[], metavar="KIND=RATE")
-    parser.add_argument("--first-index", type=int, default=0, help="number of the first node")
+    parser.add_argument("--first-index", type=int, default=0, help="index of the first node")
     parser.add_argument("--host-certificates", action="store_true")
     parser.add_argument(
         "--key-seed",
         default=None,
         metavar="TEXT",
-        help="same seed and index, same key: the nodes of the last run are back; for simulated nodes only",
+        help="derive the nodes' keys from this seed, so that the nodes of an earlier run come back; for simulated nodes only",
     )
     arguments = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""What a simulated host answers about itself and about a wipe: the form of a real host, with nothing left behind."""
+"""The answers of a simulated host about itself and about a wipe: in the form of a real host's, with nothing left behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AGENT_SHA256 = program.program_sha256()
 
 @dataclass
 class SimHost:
-    """The parts of a host that change: which boot it is in, and in which one its last wipe began."""
+    """The changing state of a simulated host: its boot, and the boot in which its last wipe began."""
 
     index: int
     boots: int = 0
@@ -36,14 +36,14 @@ class SimHost:
         return {"configuration": self.configuration, "agent_sha256": _AGENT_SHA256}
 
     def wipe(self, spec: dict[str, object]) -> bool:
-        """Whether the host has restarted for it."""
+        """Simulate a wipe. Returns whether the host restarted for it."""
         self.wiped_in = self.boot_id
         restarts = parse_terms(spec).grade == "rebooted"
         self.boots += restarts
         return restarts
 
     def verify(self, spec: dict[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-        """(result, evidence)"""
+        """Return (result, evidence) of a verification."""
         terms, is_slice = parse_terms(spec), spec.get("shape") == "gpu_slice"
         names = [*_OF_BOTH, "slice"] if is_slice else [*_OF_BOTH, *_OF_HOSTS]
         checks = [check(name, lambda: (1, [])) for name in names]

@@ -15,14 +15,14 @@ from gpuaas_agent.sim.node import Behaviour, OnTask, SimNode
 from gpuaas_agent.wire import Refused
 
 _REPORT_CONNECTIONS = 64
-# Enrolling takes a moment; who waits longer than this wants to know what for.
+# Enrolment is usually faster; after this time a log line says what the fleet waits for.
 QUIET_SECONDS = 2.0
 
 
 class SimFleet:
-    """`async with SimFleet(url, bundle, nodes=1000) as fleet:` — every node is enrolled inside.
+    """`async with SimFleet(url, bundle, nodes=1000) as fleet:` — inside the block, every node is enrolled.
 
-    One bundle may serve all nodes (a token with enough uses), or give one bundle a node.
+    Give one bundle for all nodes (a token with enough uses), or one bundle per node.
     Without `base_url` the first URL of the bundle is used.
     """
 
@@ -108,7 +108,7 @@ class SimFleet:
             connection.close()
 
     async def _live(self, node: SimNode, token: str) -> None:
-        """Only so many nodes enrol at the same time; after that each polls on its own."""
+        """Enrol a node, a limited number at a time, and then poll for it."""
         async with self._gate:
             await node.enter(token)
         try:
@@ -118,7 +118,7 @@ class SimFleet:
             raise
 
     async def _all_ready(self) -> None:
-        """A node that cannot enrol ends the wait with its error."""
+        """Wait until all nodes are ready; the error of a node that cannot enrol ends the wait."""
         for node, life in zip(self.nodes, self._lives, strict=True):
             ready = asyncio.create_task(node.ready.wait())
             await asyncio.wait({ready, life}, return_when=asyncio.FIRST_COMPLETED)
@@ -128,7 +128,7 @@ class SimFleet:
                 raise identity.EnrolmentFailed("a simulated node ended before it was ready")
 
     async def _log_wait(self) -> None:
-        """A server that is not there is tried for ever: without a word, that looks like a hang."""
+        """Log at growing intervals that the fleet still waits: an unreachable server is retried without end."""
         pause = QUIET_SECONDS
         while True:
             await asyncio.sleep(pause)

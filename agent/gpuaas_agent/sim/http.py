@@ -1,6 +1,6 @@
-"""The smallest HTTP/1.1 client that a long poll needs: one connection, one request at a time.
+"""A minimal HTTP/1.1 client for long polls: one connection, one request at a time.
 
-Ten thousand idle polls cost a socket and a future each.
+An idle poll costs one socket and one future.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpuaas_agent.wire import Refused, Unreachable
 
 @dataclass
 class Target:
-    """Shared by all connections of a fleet; the context is exchanged when the platform's CA is rotated."""
+    """The server address that all connections of a fleet share; the TLS context changes when the platform's CA is rotated."""
 
     host: str
     port: int
@@ -26,15 +26,15 @@ class Target:
     anchors: Anchors
 
     def learn(self, answer: dict[str, object], task_keys: dict[str, bytes]) -> None:
-        """What a heartbeat's answer says about CAs; new connections are verified by it."""
+        """Adopt the CAs in a heartbeat's answer for new connections."""
         if self.context is None:
             return
         try:
-            said = anchors.read_statement(answer.get("tls_anchors"), task_keys)
+            received = anchors.read_statement(answer.get("tls_anchors"), task_keys)
         except anchors.AnchorsInvalid:
-            return  # signed by a task key that this node has not heard of; the next heartbeat knows it
-        if anchors.is_newer(said, self.anchors):
-            self.anchors, self.context = said, identity.tls_context(said.bundle)
+            return  # signed by a task key that is not known yet; the next heartbeat brings it
+        if anchors.is_newer(received, self.anchors):
+            self.anchors, self.context = received, identity.tls_context(received.bundle)
 
     @staticmethod
     def of(url: str, ca_pem: str) -> Target:
@@ -47,7 +47,7 @@ class Target:
 
 
 class _Exchange(asyncio.Protocol):
-    """Collects one answer with a Content-Length, then the next."""
+    """Collects one response with a Content-Length after another."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
@@ -101,7 +101,7 @@ class _Exchange(asyncio.Protocol):
 
 
 class Connection:
-    """Keep-alive; opened when needed, opened anew when the server closed it in between."""
+    """A keep-alive connection that opens when needed, and again after the server closed it."""
 
     def __init__(self, target: Target) -> None:
         self.target = target

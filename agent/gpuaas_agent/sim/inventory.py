@@ -1,4 +1,4 @@
-"""Made-up hardware that looks like the usual machine: two sockets, GPUs split between them."""
+"""Generates the inventory of a typical machine: two sockets, with the GPUs split between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ipaddress
 
 
 def make_inventory(node_index: int, gpus: int, model: str = "NVIDIA H100 80GB HBM3") -> dict[str, object]:
-    """The same node index always gives the same inventory."""
+    """Return the inventory of a node; the same index always gives the same inventory."""
     return {
         "host": {
             "cpus": 128,
@@ -37,11 +37,11 @@ def _slot(node_index: int, index: int, gpus: int, model: str) -> dict[str, objec
 
 
 def make_address(node_index: int) -> str:
-    """An address from the benchmarking range, which no real host has."""
+    """Return an address from the benchmarking range, which no real host uses."""
     offset = node_index % 131_072
     return f"198.{18 + offset // 65_536}.{offset // 256 % 256}.{offset % 256}"
 
 
 def make_other_address(public_key: bytes) -> str:
-    """For a node whose usual address belongs to another one: of the documentation range, and of nobody else."""
+    """Return a unique address from the documentation range, for a node whose usual address is taken."""
     return str(ipaddress.IPv6Address(b"\x20\x01\x0d\xb8" + hashlib.sha256(public_key).digest()[:12]))

@@ -1,4 +1,4 @@
-"""One simulated node: its own key, its own generations, the same protocol as a real agent."""
+"""One simulated node, with its own key and generations; it speaks the protocol of a real agent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 
 @dataclass(frozen=True)
 class TaskReceipt:
-    """A task as a simulated node got it; `received_at` is Unix time, for benchmarks."""
+    """A task that a simulated node received; `received_at` is Unix time, for benchmarks."""
 
     node_index: int
     node_id: str
@@ -43,7 +43,7 @@ OnTask = Callable[[TaskReceipt], Result | None]
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How the simulated hosts act: how long a task takes, and how often each kind fails."""
+    """The behaviour of simulated hosts: how long a task takes, and how often each kind fails."""
 
     delay_seconds: float = 0.0
     fail_rates: dict[str, float] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Behaviour:
 
 
 def _key_of(seed: str | None, index: int, generation: int = 1) -> Ed25519PrivateKey:
-    """With a seed, a node that starts again has the keys it had before, and is the same node to the platform."""
+    """Return a key. With a seed, a restarted node has its earlier keys, so that the platform sees the same node."""
     if seed is None:
         return Ed25519PrivateKey.generate()
     place = f"{seed}/{index}" if generation == 1 else f"{seed}/{index}/{generation}"
@@ -92,7 +92,7 @@ class SimNode:
         self._wait = 30
         self._host = SimHost(index)
         self._claims_wanted = True
-        self.trouble = ""  # why it does not get through at the moment
+        self.trouble = ""  # why the server cannot be reached now
 
     async def enter(self, token: str) -> None:
         await self._retry_until_answered(lambda: self._enrol(token))
@@ -100,12 +100,12 @@ class SimNode:
         self.ready.set()
 
     async def poll_forever(self) -> None:
-        said = time.monotonic() + self._behaviour.dice.uniform(0, HEARTBEAT_SECONDS)
+        sent = time.monotonic() + self._behaviour.dice.uniform(0, HEARTBEAT_SECONDS)
         while True:
-            if time.monotonic() - said > HEARTBEAT_SECONDS:
+            if time.monotonic() - sent > HEARTBEAT_SECONDS:
                 await self._retry_until_answered(self._heartbeat)
                 await self._retry_until_answered(self.renew_key)
-                said = time.monotonic()
+                sent = time.monotonic()
             await self._retry_until_answered(self._poll_once)
 
     async def _retry_until_answered(self, action: Callable[[], Awaitable[object]]) -> None:
@@ -133,7 +133,7 @@ class SimNode:
         self._wait = wait if isinstance(wait, int) and 0 < wait <= 60 else 30
 
     async def _ask_to_enrol(self, token: str) -> dict[str, object]:
-        """A fleet that starts anew beside the nodes of an earlier one takes other addresses than those have."""
+        """Enrol; if a node of an earlier fleet has the address, use another address."""
         facts = HostFacts(f"sim-{self.index:05d}", self.address, _HOST_KEY)
         try:
             return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
@@ -147,26 +147,26 @@ class SimNode:
         return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
 
     async def _enrol_as_before(self, token: str, facts: HostFacts, refusal: Refused) -> dict[str, object]:
-        """Started again from its seed: the platform says which of its keys it had last."""
+        """Enrol after a restart from the seed: the refusal says which generation of the key is current."""
         if not self._find_newest_key(refusal.details.get("key_generation")):
             raise refusal
         return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
 
     def _find_newest_key(self, generation: object) -> bool:
-        """A real agent has its newest key on disk; this one makes it again from its seed. Whether it could."""
+        """Derive the newest key from the seed; a real agent has it on disk. Returns whether that was possible."""
         if self._seed is None or not isinstance(generation, int):
             return False
         self._generation, self._key = generation, _key_of(self._seed, self.index, generation)
         return True
 
     async def renew_key(self) -> None:
-        """Like a real agent, but for the disk."""
+        """Renew the key like a real agent, but without a disk."""
         if self._key_life.is_due(self._clock.now()):
             await self._retry_until_answered(self.rotate_key)
 
     async def rotate_key(self) -> None:
-        """The old key is dead when the platform has the new one; calls that are under way wait for the end of it. When an
-        answer was lost, the new key asks first: the platform may have it.
+        """Rotate the key. The platform refuses the old key as soon as it has the new one, so other calls wait. If an
+        answer was lost, the new key is tried first: the platform may have it already.
         """
         async with self._rotating:
             begun = self._next_key is not None
@@ -188,7 +188,7 @@ class SimNode:
         await self._call("POST", "/inventory", make_inventory(self.index, self._gpus))
 
     async def _heartbeat(self, connection: Connection | None = None) -> None:
-        """On the poll's own connection, unless a poll may be waiting there."""
+        """Send a heartbeat, by default on the poll's connection; give another one while a poll may be waiting there."""
         body: dict[str, object] = {
             "agent_version": __version__,
             "boot_id": self._host.boot_id,
@@ -240,7 +240,7 @@ class SimNode:
         try:
             await self._retry_until_answered(lambda: self._call("POST", path, result.wire(), connection))
         except Refused:
-            pass  # the server does not want it any more
+            pass  # the server no longer needs the result
         finally:
             self._accepted.discard(envelope.task_id)
 
@@ -253,7 +253,7 @@ class SimNode:
         failed = self._behaviour.dice.random() < rate
         phase = Phase("simulated", "failed" if failed else "succeeded", started, protocol.timestamp())
         if failed:
-            failure = Failure("simulated_failure", "This node was told to fail", "Retry.", True)
+            failure = Failure("simulated_failure", "This simulated node is configured to fail", "Retry.", True)
             return Result(envelope.generation, "failed", [phase], failure=failure)
         if envelope.kind == "provision" and self._behaviour.host_certificates:
             await self._certify(envelope)
@@ -262,7 +262,7 @@ class SimNode:
                 found, evidence = self._host.verify(envelope.spec)
                 return Result(envelope.generation, "succeeded", [phase], found, evidence)
             if envelope.kind == "wipe" and self._host.wipe(envelope.spec):
-                # As a host that comes back from a restart does.
+                # A host sends a heartbeat after its restart.
                 await self._retry_until_answered(lambda: self._heartbeat(self._reporting))
             return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
         except TaskFailure as problem:
@@ -292,7 +292,7 @@ class SimNode:
             raise TaskFailure(
                 "terminal_not_offered",
                 "A simulated host has no shell",
-                "Allocate on a real host, or on one of the lab.",
+                "Allocate on a real host or on a lab host.",
             )
         if envelope.kind == "inspect":
             asked = specs.parse_inspect(spec)
@@ -302,7 +302,7 @@ class SimNode:
     async def _call(
         self, method: str, path: str, payload: object = None, connection: Connection | None = None
     ) -> dict[str, object]:
-        """Again with the new key, when the old one was replaced while the call was under way."""
+        """Call the server; repeat the call with the new key if the old one was replaced meanwhile."""
         used = self._key
         try:
             return await self._send(method, path, payload, connection or self._poll, used)

@@ -1,6 +1,6 @@
-"""How the agent logs in to an allocation for a terminal: by SSH, with a key made for this one log-in and a certificate for it.
+"""Logs in to an allocation for a terminal: by SSH, with a key and a certificate for this one login.
 
-The host key is the one that the agent itself gave to the place, so nobody can stand in between.
+The agent itself created the host key, so that a man in the middle is not possible.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LoginKey:
 
 @dataclass(frozen=True)
 class LoginFiles:
-    """What `ssh` reads once, at its start."""
+    """The files that `ssh` reads at its start."""
 
     folder: Path
 
@@ -58,7 +58,7 @@ class LoginFiles:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def command(self, ssh_target: SshTarget, allocation_id: str) -> list[str]:
-        """No configuration of the host or of a tenant is read, and nothing is forwarded."""
+        """Return the ssh command. It reads no configuration of the host or of a tenant, and forwards nothing."""
         options = {
             "BatchMode": "yes",
             "CertificateFile": str(self.folder / "key-cert.pub"),
@@ -78,4 +78,4 @@ class LoginFiles:
         }
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         where = ["-p", str(ssh_target.port), "-l", ssh_target.user, "--", ssh_target.address]
-        return [*ssh_target.through, "ssh", "-tt", "-a", "-x", "-F", "none", *settings, *where]
+        return [*ssh_target.command_prefix, "ssh", "-tt", "-a", "-x", "-F", "none", *settings, *where]

@@ -1,4 +1,4 @@
-"""All terminals of this host, on one event loop in a thread of its own, so that they never hold up a task or a poll."""
+"""Runs all terminals of this host on one event loop in a separate thread, so that they never delay a task or a poll."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TerminalRegistry:
         self._started = threading.Lock()
 
     def open(self, spec: TerminalSpec, ssh_target: SshTarget, deadline: Deadline) -> None:
-        """Returns when a shell has answered; the terminal goes on without us."""
+        """Open a terminal. Returns when its shell has answered; the terminal then runs in the background."""
         try:
             self._run(self._open(spec, ssh_target)).result(deadline.require("opening a terminal"))
         except TimeoutError as problem:
@@ -39,7 +39,7 @@ class TerminalRegistry:
             raise DeadlineExceeded("opening a terminal") from problem
 
     def hang_up(self, allocation_id: str) -> int:
-        """Before the allocation goes: how many there were."""
+        """Close the terminals of an allocation before its release. Returns their number."""
         if not self._thread.is_alive():
             return 0
         return self._run(self._end(lambda spec: spec.allocation_id == allocation_id)).result(_HANG_UP_SECONDS)
@@ -72,7 +72,7 @@ class TerminalRegistry:
         if problem is not None:
             log.error("terminal_crashed", kind=type(problem).__name__, message=str(problem)[:300])
         if session.opened.done() and not session.opened.cancelled():
-            session.opened.exception()  # heard: who asked may have gone
+            session.opened.exception()  # retrieve it: the caller may no longer wait
 
     async def _end(self, wanted: Callable[[TerminalSpec], bool]) -> int:
         doomed = [task for task, session in self._sessions.items() if wanted(session.spec)]

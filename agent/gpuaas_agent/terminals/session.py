@@ -1,4 +1,4 @@
-"""One terminal: fetch the way in from the platform, log in, carry bytes until one side is done."""
+"""One terminal: get a certificate from the platform, log in, and forward bytes until one side ends."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Session:
     opened: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     async def run(self, requests: Sequence[wire.StreamRequest]) -> None:
-        """`opened` says whether there was a shell, or why not; from then on the session's end is nobody's failure."""
+        """Run the terminal. `opened` tells whether a shell answered, or why not; a later end is not a failure."""
         files = LoginFiles(self.folder / self.spec.terminal_id)
         try:
             socket = await _connect(requests)
             try:
                 shell = await self._log_in(socket, files)
                 try:
-                    await self._carry(socket, shell, files)
+                    await self._forward(socket, shell, files)
                 finally:
                     await shell.end()
             finally:
@@ -41,7 +41,7 @@ class Session:
             self._fail(_failure(problem))
         finally:
             files.remove()
-            self._fail(TaskFailure("terminal_ended", "The terminal ended before there was a shell."))
+            self._fail(TaskFailure("terminal_ended", "The terminal ended before its shell answered."))
 
     def _fail(self, failure: TaskFailure) -> None:
         if not self.opened.done():
@@ -52,31 +52,31 @@ class Session:
         await socket.send({"type": "hello", "public_key": key.public_line})
         answer = await socket.receive()
         if not isinstance(answer, dict) or answer.get("type") != "login":
-            told = answer if isinstance(answer, dict) else {}
+            refusal = answer if isinstance(answer, dict) else {}
             raise TaskFailure(
                 "terminal_not_wanted",
-                f"The platform gave no way in: {str(told.get('message') or 'no reason')[:200]}",
-                "Open a terminal again.",
+                f"The platform refused the terminal: {str(refusal.get('message') or 'no reason')[:200]}",
+                "Open the terminal again.",
             )
         columns, rows = _size(answer) or (80, 24)
         files.write(key, str(answer["certificate"]), self.ssh_target, self.spec.allocation_id)
         return await Shell.start(files.command(self.ssh_target, self.spec.allocation_id), columns, rows)
 
-    async def _carry(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
-        ways = [self._show(socket, shell, files), self._type(socket, shell)]
-        tasks = [asyncio.create_task(way) for way in ways]
+    async def _forward(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
+        directions = [self._send_output(socket, shell, files), self._send_input(socket, shell)]
+        tasks = [asyncio.create_task(direction) for direction in directions]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:  # also when we are hung up on: nobody may still watch a descriptor that is about to be closed
+        finally:  # also on cancellation: no task may use a descriptor that is about to be closed
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for task in done:
             task.result()
 
-    async def _show(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
+    async def _send_output(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
         while data := await shell.read():
-            if not self.opened.done():  # the first that the shell says: the log-in is through
+            if not self.opened.done():  # the first output of the shell: the login succeeded
                 files.remove()
                 await socket.send({"type": "opened"})
                 self.opened.set_result(None)
@@ -87,18 +87,18 @@ class Session:
             return
         failure = TaskFailure(
             "terminal_login_failed",
-            f"The log-in for a terminal failed: {await shell.last_error() or f'status {status}'}",
-            "Look at `journalctl -u ssh` in the allocation; its SSH service must let its users in.",
+            f"The login for the terminal failed: {await shell.last_error() or f'status {status}'}",
+            "Look at `journalctl -u ssh` in the allocation; its SSH service must accept its users.",
         )
         await socket.send({"type": "ended", "failed": True, "exit_status": status, "sentence": failure.message})
         raise failure
 
-    async def _type(self, socket: WebSocket, shell: Shell) -> None:
+    async def _send_input(self, socket: WebSocket, shell: Shell) -> None:
         with contextlib.suppress(SocketClosed):
             while True:
                 message = await socket.receive()
                 if isinstance(message, bytes):
-                    await asyncio.shield(self.opened)  # typed ahead: until then our own side of the line would echo it
+                    await asyncio.shield(self.opened)  # until the login succeeds, the local terminal would echo it
                     await shell.write(message)
                 elif message.get("type") == "resize" and (size := _size(message)) is not None:
                     shell.resize(*size)
@@ -108,7 +108,7 @@ class Session:
 
 
 async def _connect(requests: Sequence[wire.StreamRequest]) -> WebSocket:
-    """To the first server that answers."""
+    """Connect to the first server that answers."""
     for request in requests[:-1]:
         with contextlib.suppress(wire.Unreachable):
             return await WebSocket.open(request)
@@ -128,6 +128,6 @@ def _failure(problem: Exception) -> TaskFailure:
     return TaskFailure(
         "terminal_not_connected",
         f"The terminal's connection to the platform failed: {str(problem) or type(problem).__name__}"[:300],
-        "Open a terminal again; when it repeats, look at the agent's log.",
+        "Open the terminal again. If it fails again, look at the agent's log.",
         retryable=True,
     )

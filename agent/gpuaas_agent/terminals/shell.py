@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal: bytes in and out, a window size, an exit status. It dies with the agent."""
+"""Runs a program on a pseudo-terminal: bytes in and out, a window size, an exit status. It ends with the agent."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from gpuaas_agent.commands import ENVIRONMENT
 
-_IUTF8 = 0x4000  # Python 3.11 has no name for it
+_IUTF8 = 0x4000  # not defined in Python 3.11
 _LARGEST_READ = 64 * 1024
 _LONGEST_ERROR = 2000
-# What a program does not take for so long is dropped, as a terminal's own line does: else nobody could hang up any more.
+# Input that a program does not read for this long is dropped, as a terminal does; otherwise it could not be closed.
 _STUCK_SECONDS = 10.0
 
 
@@ -29,10 +29,10 @@ class Shell:
 
     @classmethod
     async def start(cls, argv: Sequence[str], columns: int, rows: int) -> Shell:
-        """Its own session and terminal; killed by the kernel should the agent die. Errors are heard apart from the screen."""
+        """Start a program in its own session and terminal. The kernel kills it with the agent; stderr is read separately."""
         master, slave = pty.openpty()
         try:
-            _understand_utf8(slave)
+            _enable_utf8(slave)
             _resize(master, columns, rows)
             os.set_blocking(master, False)
             process = await asyncio.create_subprocess_exec(
@@ -50,7 +50,7 @@ class Shell:
         return cls(process, master)
 
     async def read(self) -> bytes:
-        """What there is, as much as fits into one message; empty at the end."""
+        """Return the available output, at most one message; empty at the end."""
         while True:
             try:
                 data = os.read(self._master, _LARGEST_READ)
@@ -58,11 +58,11 @@ class Shell:
                 await _ready(self._master, write=False)
                 continue
             except OSError:
-                return b""  # nobody has the other end open any more
+                return b""  # no process has the other end open
             return data + self._more(_LARGEST_READ - len(data))
 
     def _more(self, room: int) -> bytes:
-        """A terminal gives four kilobytes at a time: many small messages would cost more than their bytes."""
+        """Read more output: a terminal returns four kilobytes at a time, and many small messages are expensive."""
         parts = []
         with contextlib.suppress(OSError):
             while room > 0 and (data := os.read(self._master, room)):
@@ -85,19 +85,19 @@ class Shell:
             _resize(self._master, columns, rows)
 
     async def exit_status(self) -> int:
-        """As a shell would say it: killed by a signal is 128 and its number."""
+        """Return the exit status as a shell does: 128 plus the signal's number if a signal ended it."""
         status = await self._process.wait()
         return status if status >= 0 else 128 - status
 
     async def last_error(self) -> str:
-        """The last line that it wrote to its standard error."""
+        """Return the last line of the program's standard error."""
         lines = (await self._stderr_tail).decode(errors="replace").split("\n")
-        told = [line.strip() for line in lines if line.strip()]
-        return "".join(letter for letter in told[-1] if letter.isprintable())[:300] if told else ""
+        errors = [line.strip() for line in lines if line.strip()]
+        return "".join(letter for letter in errors[-1] if letter.isprintable())[:300] if errors else ""
 
     async def end(self) -> None:
-        """The program and what it started in its process group: a hang-up is not enough, for they may ignore it (an agent
-        started by `nohup` passes that on), and the end of its standard error, which they share, is waited for.
+        """Kill the program and its process group. SIGHUP is not enough: they may ignore it (an agent under `nohup` passes
+        that on), and the end of their shared standard error is awaited.
         """
         try:
             self._kill_group()
@@ -109,7 +109,7 @@ class Shell:
                 self._master = -1
 
     def _kill_group(self) -> None:
-        """Before `setsid` has run there is no group yet, and the program is alone."""
+        """Kill the process group and the program: before `setsid` runs, the program has no group of its own."""
         if self._process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -119,33 +119,33 @@ class Shell:
 
 
 async def _read_stderr_tail(process: asyncio.subprocess.Process) -> bytes:
-    """Read to the end, so that it never waits for us; only the end is kept."""
-    said = b""
+    """Read standard error to its end, so that the program never blocks, and keep only its tail."""
+    tail = b""
     if process.stderr is not None:
         while data := await process.stderr.read(4096):
-            said = (said + data)[-_LONGEST_ERROR:]
-    return said
+            tail = (tail + data)[-_LONGEST_ERROR:]
+    return tail
 
 
 async def _ready(descriptor: int, *, write: bool) -> None:
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
 
-    def tell() -> None:
+    def set_ready() -> None:
         if not ready.done():
             ready.set_result(None)
 
     add, remove = (loop.add_writer, loop.remove_writer) if write else (loop.add_reader, loop.remove_reader)
-    add(descriptor, tell)
+    add(descriptor, set_ready)
     try:
         await ready
     finally:
         remove(descriptor)
 
 
-def _understand_utf8(slave: int) -> None:
-    """So that the line's own editing erases characters, not bytes. All else is as a terminal is by default: `ssh` takes these
-    modes over to the far side, and then makes this side raw.
+def _enable_utf8(slave: int) -> None:
+    """Make line editing erase characters, not bytes. All other modes stay at their defaults: `ssh` copies them to the
+    remote side and then makes this side raw.
     """
     modes = termios.tcgetattr(slave)
     modes[0] |= _IUTF8

@@ -1,6 +1,6 @@
-"""A WebSocket client (RFC 6455), as much of it as a terminal needs: Debian's Python brings none.
+"""A WebSocket client (RFC 6455), limited to what a terminal needs: Debian's Python has none.
 
-Nothing is buffered beyond one message and what the transport holds: who cannot send does not read.
+Nothing is buffered beyond one message and the transport's buffer: a side that cannot send does not read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Message = bytes | dict[str, object]
 LONGEST = 256 * 1024
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONNECT_SECONDS = 5.0
-# A server whose machine is gone says nothing. Without these, its terminals would stay open here until the host restarts.
+# Keep-alive: without it, terminals of a server that vanished would stay open until the host restarts.
 _KEPT_ALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
 _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 
 
 class SocketClosed(Exception):
-    """The other side is not there any more, or does not speak as agreed."""
+    """The other side closed the connection or violated the protocol."""
 
 
 class WebSocket:
@@ -38,7 +38,7 @@ class WebSocket:
 
     @classmethod
     async def open(cls, request: wire.StreamRequest) -> WebSocket:
-        """Refused with what the server said, Unreachable when it said nothing."""
+        """Open a WebSocket. Raises Refused with the server's problem, or Unreachable without an answer."""
         parts = urllib.parse.urlsplit(request.url)
         secure = parts.scheme == "https"
         try:
@@ -62,7 +62,7 @@ class WebSocket:
         return cls(reader, writer)
 
     async def receive(self) -> Message:
-        """The next message. Pings are answered on the way."""
+        """Return the next message; pings are answered."""
         parts: list[bytes] = []
         kind = _BINARY
         while True:
@@ -100,7 +100,7 @@ class WebSocket:
             elif length == 127:
                 (length,) = struct.unpack(">Q", await self._reader.readexactly(8))
             if length > LONGEST or second & 0x80:
-                raise SocketClosed  # a server does not mask
+                raise SocketClosed  # a server must not mask
             return bool(first & 0x80), first & 0x0F, await self._reader.readexactly(length)
         except (OSError, asyncio.IncompleteReadError) as problem:
             raise SocketClosed from problem
@@ -130,7 +130,7 @@ def _keep_alive(writer: asyncio.StreamWriter) -> None:
 
 
 def masked(data: bytes, key: bytes) -> bytes:
-    """As one large number: byte by byte would cost more than all the rest."""
+    """Mask the data as one large integer, which is much faster than byte by byte."""
     length = len(data)
     stream = (key * (length // 4 + 1))[:length]
     return (int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")).to_bytes(length, "big")

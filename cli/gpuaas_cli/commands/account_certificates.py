@@ -1,4 +1,4 @@
-"""service-accounts certificates: TLS client certificates that the tokens of a program are bound to."""
+"""service-accounts certificates: TLS client certificates to which a program's tokens are bound."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +7,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ProjectOption, YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import project_id, service_account_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import ServiceAccountCertificate
 
@@ -35,15 +35,20 @@ def create(
     account: AccountArgument,
     request: Annotated[
         Path,
-        typer.Option("--request", exists=True, dir_okay=False, help="Certificate request (PEM): openssl req -new."),
+        typer.Option(
+            "--request",
+            exists=True,
+            dir_okay=False,
+            help="Certificate request (PEM), for example from `openssl req -new`.",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", dir_okay=False, help="Write the certificate to this file.")
     ] = None,
-    days: Annotated[int, typer.Option("--days", min=1, max=365, help="How long it is good.")] = 90,
+    days: Annotated[int, typer.Option("--days", min=1, max=365, help="How long the certificate is valid.")] = 90,
     project: ProjectOption = None,
 ) -> None:
-    """Have a certificate request of the program signed. Its private key stays where it was made."""
+    """Sign a certificate request of the program. Its private key stays where it is."""
     where, found = _find(session, project, account)
     made = session.client.service_accounts.create_certificate(where, found, request.read_text(), days=days)
     if out is not None:
@@ -68,7 +73,7 @@ def delete(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Delete a certificate: it and the tokens that are bound to it are refused from then on."""
+    """Delete a certificate. The platform then refuses it and the tokens that are bound to it."""
     session.confirm(f"Delete the certificate {certificate} of {account}?", yes)
     where, found = _find(session, project, account)
     session.client.service_accounts.delete_certificate(where, found, certificate)
@@ -77,11 +82,11 @@ def delete(
 
 @group.verb("require")
 def require(session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
-    """Refuse the account's tokens and sign-ins without one of its certificates."""
-    session.confirm(f"Refuse {account} from now on wherever it shows no client certificate?", yes)
+    """Require one of the account's certificates for each sign-in and each token."""
+    session.confirm(f"Refuse {account} whenever it presents no client certificate?", yes)
     where, found = _find(session, project, account)
     session.client.service_accounts.update(where, found, certificate_required=True)
-    session.say(f"{account} needs one of its certificates from now on.")
+    session.say(f"{account} must now present one of its certificates.")
 
 
 @group.verb("make-optional")
@@ -89,7 +94,7 @@ def make_optional(session: Session, account: AccountArgument, project: ProjectOp
     """Let the account sign in without a certificate again."""
     where, found = _find(session, project, account)
     session.client.service_accounts.update(where, found, certificate_required=False)
-    session.say(f"{account} may sign in without a certificate.")
+    session.say(f"{account} may now sign in without a certificate.")
 
 
 def _find(session: Session, project: str | None, account: str) -> tuple[str, str]:

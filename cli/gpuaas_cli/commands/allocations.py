@@ -1,4 +1,4 @@
-"""allocations: ask for GPUs, see what becomes of them, give them back."""
+"""allocations: request GPUs, watch them, release them."""
 
 from typing import Annotated
 
@@ -8,9 +8,9 @@ from gpuaas_cli.allocation_views import COLUMNS, GPUS, print_allocation, print_o
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import ssh
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.progress import AllocationProgress
 from gpuaas_cli.references import allocation_id, project_id, ssh_key_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Allocation, NewAllocation
 
@@ -23,24 +23,26 @@ AllocationArgument = Annotated[str, typer.Argument(help="Allocation: id or name.
 @group.verb("create")
 def create(
     session: Session,
-    sku: Annotated[str, typer.Option("--sku", help="What to ask for; see gpuaas skus list.")],
+    sku: Annotated[str, typer.Option("--sku", help="The SKU to allocate; see `gpuaas skus list`.")],
     gpus: Annotated[
         int | None,
-        typer.Option("--gpus", min=1, help="GPUs of each; needed when the SKU offers several counts."),
+        typer.Option("--gpus", min=1, help="GPUs per allocation; required if the SKU offers several counts."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many allocations: all of them or none.")] = 1,
-    name: Annotated[str | None, typer.Option("--name", help="A name, to use in place of the id.")] = None,
+    count: Annotated[
+        int, typer.Option("--count", min=1, help="How many allocations to create: all of them or none.")
+    ] = 1,
+    name: Annotated[str | None, typer.Option("--name", help="A name that you can use instead of the id.")] = None,
     ssh_keys: Annotated[
         list[str] | None,
         typer.Option(
-            "--ssh-key", help="One of your stored keys (id, name or fingerprint) may log in; repeat for more."
+            "--ssh-key", help="One of your stored keys (id, name or fingerprint) that may log in; repeat for more."
         ),
     ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 900,
     project: ProjectOption = None,
 ) -> None:
-    """Ask for GPUs. Returns when they are claimed; with --watch, when they are active or have failed."""
+    """Request GPUs. Returns when they are claimed; with --watch, when they are active or have failed."""
     where = project_id(session, project)
     keys = [ssh_key_id(session.client, key) for key in ssh_keys or ()]
     new = NewAllocation(sku=sku, gpu_count=gpus, count=count, name=name, ssh_key_ids=keys)
@@ -57,7 +59,9 @@ def list_(
     state: Annotated[str | None, typer.Option("--state", help="Only those in this state.")] = None,
     limit: LimitOption = 100,
     project: ProjectOption = None,
-    platform: Annotated[bool, typer.Option("--platform", help="Of all projects, for operators.")] = False,
+    platform: Annotated[
+        bool, typer.Option("--platform", help="Show allocations of all projects; for operators.")
+    ] = False,
 ) -> None:
     """List allocations, newest first."""
     where = None if platform else project_id(session, project)
@@ -83,7 +87,7 @@ def timeline(session: Session, allocation: AllocationArgument, project: ProjectO
 
 @group.verb("topology")
 def topology(session: Session, allocation: AllocationArgument, project: ProjectOption = None) -> None:
-    """Show the GPUs of its host, how they are linked, and which of them it holds."""
+    """Show the GPUs of the host, their links, and which of them belong to the allocation."""
     where, found = _find(session, project, allocation)
     shown = session.client.allocations.topology(where, found)
     print_list(session, shown.gpus, GPUS)
@@ -99,7 +103,7 @@ def release(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Give the GPUs back: access ends, everything on them is wiped."""
+    """Release the GPUs. Access ends and everything on them is wiped."""
     session.confirm(f"Release {allocation}? Everything on it is wiped.", yes)
     where, found = _find(session, project, allocation)
     released = session.client.allocations.release(where, found, reason=reason)
@@ -116,7 +120,7 @@ def replace(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Claim the same GPUs elsewhere and release this allocation, both or neither: the way off a lost host."""
+    """Claim equal GPUs on another host and release this allocation, in one step. Use it to leave a lost host."""
     session.confirm(f"Replace {allocation}? Everything on it is wiped.", yes)
     where, found = _find(session, project, allocation)
     made = session.client.allocations.replace(where, found, reason=reason)
@@ -130,10 +134,10 @@ def replace(
 def report_broken(
     session: Session,
     allocation: AllocationArgument,
-    reason: Annotated[str, typer.Option("--reason", help="What does not work, for the operators.")],
+    reason: Annotated[str, typer.Option("--reason", help="What does not work; operators read it.")],
     project: ProjectOption = None,
 ) -> None:
-    """Report its host as broken: after the release operators look at it before anybody gets it again."""
+    """Report the host as broken. After the release, operators inspect it before it is allocated again."""
     where, found = _find(session, project, allocation)
     report = session.client.host_reports.create(where, found, reason)
     session.say(f"{report.id}: reported. Release or replace {allocation} when you are done with it.")
@@ -161,7 +165,7 @@ def force_cleanup(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Return GPUs whose wipe is not proven to the pool. Recorded as not verified for ever."""
+    """Return GPUs to the pool although their wipe is not proven. The record stays "not verified" permanently."""
     session.confirm(f"Force the clean-up of {allocation}? Its wipe is NOT proven.", yes)
     where, found = _find(session, project, allocation)
     forced = session.client.allocations.force_cleanup(where, found, reason, evidence)

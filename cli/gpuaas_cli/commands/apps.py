@@ -1,4 +1,4 @@
-"""apps: what can be launched, what a project publishes, and who sees it."""
+"""apps: what can be launched, what a project publishes, and who can see it."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIONS, at_lines, print_app
+from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIONS, format_faults, print_app
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import ProjectOption, ReasonOption, TenantOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import app_id, home_tenant_id, project_id, tenant_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import InvalidRequest
 
@@ -31,12 +31,12 @@ class Visibility(StrEnum):
 @group.verb("list")
 def list_(
     session: Session,
-    search: Annotated[str | None, typer.Option("--search", "-s", help="Words to find.")] = None,
-    published: Annotated[bool, typer.Option("--published", help="Those that the project publishes.")] = False,
-    platform: Annotated[bool, typer.Option("--platform", help="All of the platform, for operators.")] = False,
+    search: Annotated[str | None, typer.Option("--search", "-s", help="Words to search for.")] = None,
+    published: Annotated[bool, typer.Option("--published", help="Only apps that the project publishes.")] = False,
+    platform: Annotated[bool, typer.Option("--platform", help="All apps of the platform; for operators.")] = False,
     project: ProjectOption = None,
 ) -> None:
-    """List what the project may launch."""
+    """List the apps that the project may launch."""
     client = session.client
     if platform:
         print_list(session, client.apps.list(None), APPS)
@@ -53,7 +53,7 @@ def show(
     version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Show an app: versions, components, what it asks and what it needs. With --output json, the whole manifest."""
+    """Show an app: versions, components, inputs and requirements. With --output json, the whole manifest."""
     print_app(session, session.client.catalog.show(project_id(session, project), app, version=version))
 
 
@@ -64,7 +64,7 @@ def places(
     version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Show on which allocations the app could live, and for each component every reason why not."""
+    """Show which allocations can run the app, and for each component every reason why not."""
     found = session.client.placements.list(project_id(session, project), app=app, version=version)
     print_list(session, found, PLACES)
 
@@ -75,7 +75,7 @@ def register(
     file: Annotated[Path, typer.Option("--file", "-f", help="The manifest, YAML or JSON.")],
     project: ProjectOption = None,
 ) -> None:
-    """Register a version from its manifest, as a draft. Faults are shown as FILE:LINE:COLUMN."""
+    """Register a version from its manifest, as a draft. Faults are printed as FILE:LINE:COLUMN."""
     where = project_id(session, project)
     try:
         text = file.read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def register(
     try:
         made = session.client.app_versions.register(where, text)
     except InvalidRequest as error:
-        raise error if session.as_json else at_lines(error, str(file)) from error
+        raise error if session.as_json else format_faults(error, str(file)) from error
     print_list(session, [made], VERSIONS)
 
 
@@ -95,10 +95,10 @@ def register(
 def visibility(
     session: Session,
     app: AppArgument,
-    visibility: Annotated[Visibility, typer.Argument(help="Who sees it beyond its tenant.")],
+    visibility: Annotated[Visibility, typer.Argument(help="Who can see the app besides its tenant.")],
     reason: ReasonOption,
 ) -> None:
-    """Set who sees an app: its tenant, entitled tenants, or everybody. For platform administrators."""
+    """Set who can see an app: its tenant, entitled tenants, or everyone. For platform administrators."""
     found = app_id(session.client, None, app)
     print_list(session, [session.client.apps.set_visibility(found, visibility.value, reason)], APPS)
 
@@ -106,10 +106,12 @@ def visibility(
 @group.verb("entitlements")
 def entitlements(
     session: Session,
-    app: Annotated[str | None, typer.Option("--app", help="Tenants entitled to this app, for operators.")] = None,
+    app: Annotated[
+        str | None, typer.Option("--app", help="List the tenants that are entitled to this app; for operators.")
+    ] = None,
     tenant: TenantOption = None,
 ) -> None:
-    """List the apps that a tenant is entitled to, or the tenants of an app."""
+    """List the apps that a tenant is entitled to, or the tenants that are entitled to an app."""
     if app is not None:
         found = app_id(session.client, None, app)
         print_list(session, session.client.apps.entitlements(found), ENTITLEMENTS)
@@ -126,12 +128,15 @@ def entitle(session: Session, app: SlugArgument, tenant: TenantArgument) -> None
 
 @group.verb("disentitle")
 def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes: YesOption = False) -> None:
-    """Take an app out of a tenant's catalogue. What runs there goes on."""
+    """Remove an app from a tenant's catalogue. Its running instances continue."""
     where = tenant_id(session.client, tenant)
     held = [one for one in session.client.entitlements.list(where) if app in (one.slug, one.app_id)]
     if not held:
         raise CommandFailed(
-            "not_found", f"The tenant is not entitled to {app}.", "List what it has.", ExitCode.NOT_FOUND
+            "not_found",
+            f"The tenant is not entitled to {app}.",
+            "List its entitlements with `gpuaas apps entitlements`.",
+            ExitCode.NOT_FOUND,
         )
     session.confirm(f"Take {app} out of the catalogue of {tenant}?", yes)
     session.client.entitlements.revoke(where, held[0].id)
@@ -141,7 +146,5 @@ def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes:
 def _tenant(session: Session, given: str | None) -> str:
     found = home_tenant_id(session.client, given)
     if found is None:
-        raise CommandFailed(
-            "tenant_required", "It is not clear which tenant is meant.", "Name it with --tenant.", ExitCode.USAGE
-        )
+        raise CommandFailed("tenant_required", "The tenant is ambiguous.", "Name it with --tenant.", ExitCode.USAGE)
     return found

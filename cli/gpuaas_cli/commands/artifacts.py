@@ -10,15 +10,15 @@ from gpuaas_cli.artifact_views import COLUMNS, artifact_id, print_artifact, requ
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import project_id
-from gpuaas_cli.rendering import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Artifact, Evidence
 from gpuaas_sdk.registry import Repository
 from gpuaas_sdk.signatures import digest_of
 
-group = CommandGroup("Artifacts: what apps are made of, whom it is trusted by, and how far it is promoted.")
+group = CommandGroup("Artifacts: the files and images of apps, their signatures, and their promotion.")
 
 ArtifactArgument = Annotated[str, typer.Argument(help="Artifact: id, digest, or name (the newest of that name).")]
 
@@ -68,34 +68,36 @@ def show(session: Session, artifact: ArtifactArgument, project: ProjectOption = 
 def publish(
     session: Session,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file.")],
-    name: Annotated[str | None, typer.Option("--name", help="What to call it. Else the file's name.")] = None,
-    media_type: Annotated[str | None, typer.Option("--media-type", help="What kind of file it is.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The artifact's name. Default: the file's name.")] = None,
+    media_type: Annotated[str | None, typer.Option("--media-type", help="Media type of the file.")] = None,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Publish a file as a blob: its bytes go to the store, and are checked against the digest that we computed here."""
+    """Publish a file as a blob: upload its bytes and check them against the digest computed here."""
     where = project_id(session, project)
     digest = digest_of(file)
     called = name or file.name.lower().replace("_", "-").replace(".", "-")
     intents = session.client.publish_intents
     intent = intents.create(where, "blob", called, media_type=media_type, size_bytes=file.stat().st_size)
     with Progress(session) as progress:
-        intents.upload(intent, file, lambda sent, total: progress.at(f"{100 * sent // max(total, 1)}% of {file.name}"))
-        progress.passed("uploaded")
+        intents.upload(
+            intent, file, lambda sent, total: progress.update(f"{100 * sent // max(total, 1)}% of {file.name}")
+        )
+        progress.finish("uploaded")
         intents.complete(where, intent.id, digest)
-        progress.at("the platform reads the bytes again")
+        progress.update("the platform checks the bytes")
         registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
-        progress.passed(f"registered as {digest}")
+        progress.finish(f"registered as {digest}")
     print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
 
 
 @group.verb("push-place")
 def push_place(
     session: Session,
-    name: Annotated[str, typer.Argument(help="What the image is called.")],
+    name: Annotated[str, typer.Argument(help="The image's name.")],
     project: ProjectOption = None,
 ) -> None:
-    """Open a publish intent for an image, and say where to push it. Then: artifacts register NAME DIGEST."""
+    """Open a publish intent for an image and print where to push it. Next: `artifacts register NAME DIGEST`."""
     where = project_id(session, project)
     intent = session.client.publish_intents.create(where, "oci", name)
     if intent.push is None:
@@ -106,21 +108,21 @@ def push_place(
 @group.verb("register")
 def register(
     session: Session,
-    name: Annotated[str, typer.Argument(help="What the image is called.")],
+    name: Annotated[str, typer.Argument(help="The image's name.")],
     digest: Annotated[str, typer.Argument(help="Digest of the image's manifest (sha256:…), as the push printed it.")],
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Register an image that was pushed: every part of it is read and checked."""
+    """Register a pushed image. The platform reads and checks every part of it."""
     where = project_id(session, project)
     intents = session.client.publish_intents
     waiting = (one for one in intents.list(where) if (one.state, one.kind, one.name) == ("open", "oci", name))
     intent = next(waiting, None) or intents.create(where, "oci", name)
     intents.complete(where, intent.id, digest)
     with Progress(session) as progress:
-        progress.at("the platform reads every layer")
+        progress.update("the platform reads every layer")
         registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
-        progress.passed(f"registered as {digest}")
+        progress.finish(f"registered as {digest}")
     print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
 
 
@@ -131,15 +133,15 @@ def download(
     target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to.")],
     project: ProjectOption = None,
 ) -> None:
-    """Fetch a blob, and check that it is what its digest says."""
+    """Download a blob and check it against its digest."""
     where, found = _find(session, project, artifact)
     wanted = session.client.artifacts.show(where, found).digest
     fresh = target.with_name(f".{target.name}.part")
     try:
         got = session.client.artifacts.download(where, found, fresh)
         if got != wanted:
-            detail = f"The bytes that came are {got}, not {wanted}."
-            raise CommandFailed("digest_mismatch", detail, "Try again; if it repeats, verify the artifact.")
+            detail = f"The downloaded bytes have the digest {got}, not {wanted}."
+            raise CommandFailed("digest_mismatch", detail, "Try again. If it fails again, verify the artifact.")
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
@@ -154,7 +156,7 @@ def sign(
     deadline: DeadlineOption = 600,
     project: ProjectOption = None,
 ) -> None:
-    """Sign as cosign does, with a key of your own, and have it verified. The key does not leave this machine."""
+    """Sign an artifact with your own key, as cosign does, and verify it. The key does not leave this machine."""
     from gpuaas_sdk.signatures import read_private_key, sign_blob, sign_image
 
     where, found = _find(session, project, artifact)
@@ -179,12 +181,13 @@ def verify(
     session: Session,
     artifact: ArtifactArgument,
     signature: Annotated[
-        list[str] | None, typer.Option("--signature", help="Of a blob, as `cosign sign-blob` printed it. Repeatable.")
+        list[str] | None,
+        typer.Option("--signature", help="A signature of the blob, as printed by `cosign sign-blob`; repeat for more."),
     ] = None,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Have bytes and signatures checked again, and wait for the verdict. Fails when the verification fails."""
+    """Check the bytes and signatures again and wait for the verdict. Fails if the verification fails."""
     where, found = _find(session, project, artifact)
     session.client.artifacts.verify(where, found, signatures=signature)
     checked = session.client.artifacts.wait_until_checked(where, found, deadline)
@@ -195,7 +198,7 @@ def verify(
 
 @group.verb("evidence")
 def evidence(session: Session, artifact: ArtifactArgument, project: ProjectOption = None) -> None:
-    """List what lint and smoke tests said."""
+    """List the results of lint and smoke tests."""
     where, found = _find(session, project, artifact)
     print_list(session, session.client.artifacts.evidence(where, found), EVIDENCE)
 
@@ -205,12 +208,12 @@ def add_evidence(
     session: Session,
     artifact: ArtifactArgument,
     kind: Annotated[EvidenceKind, typer.Argument(help="Of what.")],
-    tool: Annotated[str, typer.Option("--tool", help="What was run, with its version.")],
-    summary: Annotated[str, typer.Option("--summary", help="What it said, or where its report is.")],
-    failed: Annotated[bool, typer.Option("--failed", help="It did not pass.")] = False,
+    tool: Annotated[str, typer.Option("--tool", help="The tool that was run, with its version.")],
+    summary: Annotated[str, typer.Option("--summary", help="Its result, or where its report is.")],
+    failed: Annotated[bool, typer.Option("--failed", help="The check did not pass.")] = False,
     project: ProjectOption = None,
 ) -> None:
-    """Say what a lint or a smoke test found. The last of each kind must have passed before staging."""
+    """Add the result of a lint or smoke test. The latest of each kind must have passed before staging."""
     where, found = _find(session, project, artifact)
     added = session.client.artifacts.add_evidence(where, found, kind.value, not failed, tool=tool, summary=summary)
     print_list(session, [added], EVIDENCE)
@@ -220,14 +223,14 @@ def add_evidence(
 def promote(
     session: Session,
     artifact: ArtifactArgument,
-    stage: Annotated[Stage, typer.Argument(help="To which stage.")],
+    stage: Annotated[Stage, typer.Argument(help="The stage to promote to.")],
     reason: ReasonOption,
     percent: Annotated[
-        int | None, typer.Option("--percent", min=1, max=100, help="Of a canary: for how many projects in a hundred.")
+        int | None, typer.Option("--percent", min=1, max=100, help="For a canary: the percentage of projects.")
     ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Move an artifact to another stage. Every reason against it is named."""
+    """Move an artifact to another stage. If that is refused, every reason is listed."""
     where, found = _find(session, project, artifact)
     moved = session.client.artifacts.move(where, found, stage.value, reason, canary_percent=percent)
     print_list(session, [moved], COLUMNS)
@@ -235,13 +238,13 @@ def promote(
 
 @group.verb("rollback")
 def rollback(session: Session, artifact: ArtifactArgument, reason: ReasonOption, project: ProjectOption = None) -> None:
-    """Take a canary back to staged: nobody launches from it any more."""
+    """Move a canary back to staged. It can no longer be launched."""
     where, found = _find(session, project, artifact)
     stage = session.client.artifacts.show(where, found).stage
-    if stage != "canary":  # from a draft, the same move would be a promotion
+    if stage != "canary":  # for a draft, the same move would be a promotion
         raise CommandFailed(
             "promotion_refused",
-            f"{artifact} is {stage}: only a canary goes back to staged.",
+            f"{artifact} is {stage}: only a canary can go back to staged.",
             "Deprecate what is active, or promote another artifact.",
             ExitCode.CONFLICT,
         )
@@ -256,9 +259,9 @@ def revoke(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Revoke for ever: new launches stop, running instances are flagged."""
+    """Revoke an artifact permanently. New launches stop and running instances are flagged."""
     where, found = _find(session, project, artifact)
-    session.confirm(f"Revoke {found}? There is no way back.", yes)
+    session.confirm(f"Revoke {found}? This cannot be undone.", yes)
     print_list(session, [session.client.artifacts.revoke(where, found, reason)], COLUMNS)
 
 
@@ -266,7 +269,7 @@ def revoke(
 def delete(session: Session, artifact: ArtifactArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
     """Delete with its bytes, for ever. Refused while an app version or an instance refers to it."""
     where, found = _find(session, project, artifact)
-    session.confirm(f"Delete {found} and its bytes? There is no way back.", yes)
+    session.confirm(f"Delete {found} and its bytes? This cannot be undone.", yes)
     print_list(session, [session.client.artifacts.delete(where, found)], COLUMNS)
 
 

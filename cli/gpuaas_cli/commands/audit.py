@@ -7,13 +7,13 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption, past
+from gpuaas_cli.output import Column, print_list, short_moment
 from gpuaas_cli.references import project_id, tenant_id
-from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AuditRecord, RetentionPeriod
 
 group = CommandGroup(
-    "Audit trail: of a project, of --tenant, or with --platform of everything. Without a verb: list.",
+    "Audit trail of a project, of a tenant (--tenant), or of the platform (--platform). Default command: list.",
     lists_unless_told=True,
 )
 
@@ -57,7 +57,7 @@ PERIODS: list[Column[RetentionPeriod]] = [
 
 @group.verb("retention")
 def retention(session: Session) -> None:
-    """For how many days audit rows, events and other records are kept, as it is set now."""
+    """Show for how many days audit records, events and other records are kept."""
     print_list(session, session.client.audit.retention(), PERIODS)
 
 
@@ -65,23 +65,25 @@ def retention(session: Session) -> None:
 def list_(
     session: Session,
     project: ProjectOption = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", "-t", help="Of this tenant: id or slug.")] = None,
-    platform: Annotated[bool, typer.Option("--platform", help="Of the whole platform.")] = False,
+    tenant: Annotated[str | None, typer.Option("--tenant", "-t", help="Records of this tenant: id or slug.")] = None,
+    platform: Annotated[bool, typer.Option("--platform", help="Records of the whole platform.")] = False,
     resource: Annotated[str | None, typer.Option("--resource", help="Only about this id.")] = None,
     actor: Annotated[str | None, typer.Option("--actor", help="Only by this user or service account (id).")] = None,
     action: Annotated[str | None, typer.Option("--action", help="Only this action, such as allocation_create.")] = None,
-    outcome: Annotated[AuditOutcome | None, typer.Option("--outcome", help="Only what ended so.")] = None,
+    outcome: Annotated[AuditOutcome | None, typer.Option("--outcome", help="Only records with this outcome.")] = None,
     source: Annotated[
         AuditSource | None,
-        typer.Option("--source", help="Only what came this way; system: the platform's own."),
+        typer.Option("--source", help="Only records from this source; system: the platform itself."),
     ] = None,
-    correlation: Annotated[str | None, typer.Option("--correlation", help="Only of this correlation id.")] = None,
+    correlation: Annotated[
+        str | None, typer.Option("--correlation", help="Only records with this correlation id.")
+    ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", help="From then on: a span (90m, 12h, 30d) or a time.")
+        str | None, typer.Option("--since", help="Only records since then: a span (90m, 12h, 30d) or a time.")
     ] = None,
-    before: Annotated[str | None, typer.Option("--before", help="Earlier than this: a span or a time.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only records before then: a span or a time.")] = None,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Show where each request came from, instead of what it was about.")
+        bool, typer.Option("--origin", help="Show where each request came from instead of its subject.")
     ] = False,
     limit: LimitOption = 50,
 ) -> None:

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.configuration import Configuration, effective, home
-from gpuaas_cli.rendering import cell, print_json
+from gpuaas_cli.output import cell, print_json
 from gpuaas_cli.session import Session
 
-group = CommandGroup("What the command remembers between runs.")
+group = CommandGroup("Settings that the command stores between runs.")
 
 
 class Setting(StrEnum):
@@ -26,7 +26,7 @@ class Setting(StrEnum):
 
 @group.verb("show")
 def show(session: Session) -> None:
-    """Show the settings in force and where each comes from."""
+    """Show the effective settings and the source of each."""
     stored = asdict(session.configuration)
     rows = [(name, *effective(name, stored[name])) for name in Setting]
     if session.as_json:
@@ -42,8 +42,8 @@ def show(session: Session) -> None:
 @group.verb("set")
 def set_(
     session: Session,
-    setting: Annotated[Setting, typer.Argument(help="What to set.")],
-    value: Annotated[str, typer.Argument(help="The value; empty takes it away.")],
+    setting: Annotated[Setting, typer.Argument(help="The setting.")],
+    value: Annotated[str, typer.Argument(help="The value; an empty value removes the setting.")],
 ) -> None:
     """Set the server, the default project, the CA certificate, or a client certificate and its key."""
     kept: str | None = value or None

@@ -1,4 +1,4 @@
-"""credentials: how programs and people of a project get onto its allocations, without a key lying around."""
+"""credentials: SSH certificates and stored keys by which people and programs reach a project's allocations."""
 
 import os
 from enum import StrEnum
@@ -11,12 +11,12 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands.ssh_keys import read_public_key
 from gpuaas_cli.failures import CommandFailed
 from gpuaas_cli.options import LimitOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.references import allocation_id, credential_id, project_id
-from gpuaas_cli.rendering import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AccessCredential, CredentialDelivery
 
-group = CommandGroup("Credentials of a project: certificates under a name, or a key in the platform's custody.")
+group = CommandGroup("Credentials of a project: SSH certificates under a name, or keys that the platform stores.")
 
 CredentialArgument = Annotated[str, typer.Argument(help="Credential: id or name.")]
 
@@ -47,7 +47,7 @@ LOG: list[Column[CredentialDelivery]] = [
 
 @group.verb("list")
 def list_(session: Session, limit: LimitOption = 100, project: ProjectOption = None) -> None:
-    """List the credentials of a project, revoked ones too."""
+    """List the credentials of a project, including revoked ones."""
     where = project_id(session, project)
     print_list(session, session.client.access_credentials.list(where).first(limit), COLUMNS)
 
@@ -63,12 +63,12 @@ def show(session: Session, credential: CredentialArgument, project: ProjectOptio
 def create(
     session: Session,
     name: Annotated[str, typer.Argument(help="What it is for.")],
-    kind: Annotated[Kind, typer.Option("--kind", help="A certificate each time, or a stored key.")] = (
+    kind: Annotated[Kind, typer.Option("--kind", help="A new certificate for each use, or a stored key.")] = (
         Kind.SSH_CERTIFICATE
     ),
     project: ProjectOption = None,
 ) -> None:
-    """Make a credential. Of an ssh_certificate nothing is stored; an ssh_key is a new key pair, kept sealed."""
+    """Create a credential. An ssh_certificate stores nothing; an ssh_key is a new key pair, stored encrypted."""
     where = project_id(session, project)
     print_list(session, [session.client.access_credentials.create(where, name, kind=kind.value)], COLUMNS)
 
@@ -77,11 +77,13 @@ def create(
 def rotate(
     session: Session,
     credential: CredentialArgument,
-    overlap: Annotated[int, typer.Option("--overlap", min=0, max=1440, help="Minutes that the old key lives on.")] = 0,
+    overlap: Annotated[
+        int, typer.Option("--overlap", min=0, max=1440, help="Minutes for which the old key stays valid.")
+    ] = 0,
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Put a new key in place of an ssh_key, on every allocation that has it."""
+    """Replace an ssh_key with a new key on every allocation that uses it."""
     session.confirm(f"Replace the key of {credential}?", yes)
     where, found = _find(session, project, credential)
     print_list(session, [session.client.access_credentials.rotate(where, found, overlap_minutes=overlap)], COLUMNS)
@@ -95,8 +97,8 @@ def revoke(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """End a credential: its key leaves the hosts, its certificates end, the private key is destroyed."""
-    session.confirm(f"Revoke {credential}? It does not come back.", yes)
+    """Revoke a credential. Its key is removed from hosts, its certificates end, its private key is destroyed."""
+    session.confirm(f"Revoke {credential}? This cannot be undone.", yes)
     where, found = _find(session, project, credential)
     print_list(session, [session.client.access_credentials.revoke(where, found, reason)], COLUMNS)
 
@@ -108,7 +110,7 @@ def get_key(
     to: Annotated[Path, typer.Option("--to", dir_okay=False, help="File to write the private key to (mode 0600).")],
     project: ProjectOption = None,
 ) -> None:
-    """Write the private key of an ssh_key to a file. It travels sealed to a key of this command; the delivery is logged."""
+    """Write the private key of an ssh_key to a file. It is encrypted in transit, and the delivery is logged."""
     where, found = _find(session, project, credential)
     _write_private(to, session.client.access_credentials.private_key(where, found))
     session.say(f"The private key is in {to}.")
@@ -121,12 +123,16 @@ def get_certificate(
     allocation: Annotated[str, typer.Argument(help="Allocation: id or name.")],
     key_file: Annotated[
         Path,
-        typer.Option("--key-file", exists=True, dir_okay=False, help="Your public key; the certificate lands beside."),
+        typer.Option(
+            "--key-file", exists=True, dir_okay=False, help="Your public key; the certificate is written beside it."
+        ),
     ],
-    minutes: Annotated[int | None, typer.Option("--minutes", min=1, max=60, help="How long it opens.")] = None,
+    minutes: Annotated[
+        int | None, typer.Option("--minutes", min=1, max=60, help="How long the certificate is valid.")
+    ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Get a certificate for your key on an allocation, under this credential."""
+    """Get a certificate of this credential for your key on an allocation."""
     where, found = _find(session, project, credential)
     place = allocation_id(session.client, where, allocation)
     delivery = session.client.access_credentials.deliver(
@@ -143,13 +149,13 @@ def get_certificate(
 def deliveries(
     session: Session, credential: CredentialArgument, limit: LimitOption = 100, project: ProjectOption = None
 ) -> None:
-    """Show the delivery log: who got what, and for which key."""
+    """Show the delivery log: who received what, and for which key."""
     where, found = _find(session, project, credential)
     print_list(session, session.client.access_credentials.deliveries(where, found).first(limit), LOG)
 
 
 def _write_private(path: Path, clear: bytes) -> None:
-    """Never over something else, and never readable by others, not even for a moment."""
+    """Write a new file that only its owner can read, from its first byte on; never overwrite another file."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:

@@ -1,4 +1,4 @@
-"""events: what happened, and what happens."""
+"""events: list and follow what happens in a project."""
 
 import json
 from itertools import islice
@@ -9,18 +9,18 @@ from rich.text import Text
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.output import Column, moment, print_list, short_moment
 from gpuaas_cli.references import project_id
-from gpuaas_cli.rendering import Column, moment, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Event
 
 group = CommandGroup(
-    "Events of a project, or with --platform of everything. Without a verb: list.", lists_unless_told=True
+    "Events of a project, or of the platform (--platform). Default command: list.", lists_unless_told=True
 )
 
 SubjectOption = Annotated[str | None, typer.Option("--subject", help="Only about this id.")]
 AfterOption = Annotated[str | None, typer.Option("--after", help="Only after this cursor.")]
-PlatformOption = Annotated[bool, typer.Option("--platform", help="Of the whole platform, for operators.")]
+PlatformOption = Annotated[bool, typer.Option("--platform", help="Events of the whole platform; for operators.")]
 
 
 def _data(event: Event) -> str:
@@ -58,11 +58,11 @@ def follow(
     session: Session,
     subject: SubjectOption = None,
     after: AfterOption = None,
-    from_start: Annotated[bool, typer.Option("--from-start", help="Begin with all that is kept.")] = False,
+    from_start: Annotated[bool, typer.Option("--from-start", help="Begin with the oldest stored event.")] = False,
     project: ProjectOption = None,
     platform: PlatformOption = False,
 ) -> None:
-    """Print events as they happen, until Ctrl-C. With --output json, one JSON object a line."""
+    """Print events as they happen, until Ctrl-C. With --output json, one JSON object per line."""
     where = None if platform else project_id(session, project)
     cursor = after if after or from_start else session.client.events.end(where)
     for event in session.client.watch(where, subject, cursor):

@@ -1,6 +1,6 @@
-"""instances members: the parts of an instance, one by one or many at once.
+"""instances members: the parts of an instance, one by one or several together.
 
-A group of its own name, `members`, is about people and their roles in a project.
+The separate group `members` is about people and their roles in a project.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_views import member_columns, print_member
 from gpuaas_cli.operation_options import SetOption, options_of
-from gpuaas_cli.operation_views import OPERATIONS, watched
+from gpuaas_cli.operation_views import OPERATIONS, follow_to_end
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import allocation_id, allocation_names, instance_id, instance_member_id, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewMemberOperation, ReplaceTarget
 
@@ -36,7 +36,10 @@ class OnFailure(StrEnum):
 
 OnFailureOption = Annotated[
     OnFailure | None,
-    typer.Option("--on-failure", help="Of many: go on with the others (default), or one by one and stop at a failure."),
+    typer.Option(
+        "--on-failure",
+        help="With several members: continue with the others (default), or work one by one and stop at a failure.",
+    ),
 ]
 
 
@@ -44,7 +47,7 @@ OnFailureOption = Annotated[
 def list_(
     session: Session,
     instance: InstanceArgument,
-    removed: Annotated[bool, typer.Option("--removed", help="Also those that are gone.")] = False,
+    removed: Annotated[bool, typer.Option("--removed", help="Include removed members.")] = False,
     limit: LimitOption = 500,
     project: ProjectOption = None,
 ) -> None:
@@ -57,7 +60,7 @@ def list_(
 
 @group.verb("show")
 def show(session: Session, instance: InstanceArgument, member: MemberArgument, project: ProjectOption = None) -> None:
-    """Show one member: why it failed, where it runs, what its controller says of it, what you may do."""
+    """Show one member: its failure, its allocation, its controller's report, and what you may do."""
     where, found = _find(session, project, instance)
     wanted = instance_member_id(session.client, where, found, member)
     print_member(session, session.client.instances.member(where, found, wanted))
@@ -78,7 +81,7 @@ def add(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Add a member on each allocation named."""
+    """Add a member on each named allocation."""
     where, found = _find(session, project, instance)
     places = [allocation_id(session.client, where, one) for one in allocations]
     change = NewMemberOperation(
@@ -99,7 +102,7 @@ def drain(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Let members finish what they do and take nothing new. `recover` brings them back."""
+    """Let members finish their work and take no new work. `recover` brings them back."""
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "drain", members, on_failure, reason)
     _change(session, where, found, change, assignments, watch, deadline)
@@ -118,8 +121,8 @@ def remove(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Take members out for good, also failed ones. Removed means proven: their hosts are looked at."""
-    session.confirm(f"Remove {', '.join(members)} from {instance}? What runs there ends.", yes)
+    """Remove members permanently, including failed ones. The platform inspects their hosts for proof."""
+    session.confirm(f"Remove {', '.join(members)} from {instance}? Whatever runs there ends.", yes)
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "remove", members, on_failure, reason)
     _change(session, where, found, change, assignments, watch, deadline)
@@ -137,7 +140,7 @@ def recover(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Bring failed, degraded or drained members back, on the allocations that they have."""
+    """Bring failed, degraded or drained members back on their present allocations."""
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "recover", members, on_failure, reason)
     _change(session, where, found, change, assignments, watch, deadline)
@@ -159,8 +162,8 @@ def replace(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Put a new member on another allocation in a member's place, then remove the old one."""
-    session.confirm(f"Replace {', '.join(pairs)} in {instance}? What runs on the old ones ends.", yes)
+    """Add a new member on another allocation, then remove the old member."""
+    session.confirm(f"Replace {', '.join(pairs)} in {instance}? Whatever runs on the old ones ends.", yes)
     where, found = _find(session, project, instance)
     moves = [_pair(session, where, found, pair) for pair in pairs]
     change = NewMemberOperation(kind="replace", replacements=moves, on_failure=on_failure, reason=reason)
@@ -206,7 +209,7 @@ def _change(
     options = options_of(session, where, instance, change.kind, assignments)
     operation = session.client.instances.change_members(where, instance, replace_(change, options=options))
     if watch:
-        watched(session, where, operation, deadline)
+        follow_to_end(session, where, operation, deadline)
     else:
         print_list(session, [operation], OPERATIONS)
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

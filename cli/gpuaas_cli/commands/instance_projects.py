@@ -6,10 +6,10 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.instance_views import print_projects
-from gpuaas_cli.operation_views import OPERATIONS, watched
+from gpuaas_cli.operation_views import OPERATIONS, follow_to_end
 from gpuaas_cli.options import DeadlineOption, ProjectOption, WatchOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import InstanceServes
 
@@ -31,7 +31,7 @@ def serve(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Have an instance serve a further project of the tenant. You need to administer both."""
+    """Let an instance serve another project of the tenant. You must administer both projects."""
     where = project_id(session, project)
     found, other = instance_id(session.client, where, instance), project_id(session, served)
     _after(session, where, session.client.instances.set_served_project(where, found, other), watch, deadline)
@@ -46,8 +46,8 @@ def unserve(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Serve a project no longer. Members on its allocations must be gone; what was used for it stays in its usage."""
-    session.confirm(f"Serve {served} no longer?", yes)
+    """Stop serving a project. Remove members on its allocations first; its recorded usage stays."""
+    session.confirm(f"Stop serving {served}?", yes)
     where = project_id(session, project)
     found, other = instance_id(session.client, where, instance), project_id(session, served)
     _after(session, where, session.client.instances.remove_served_project(where, found, other), watch, deadline)
@@ -63,9 +63,9 @@ def projects(session: Session, instance: InstanceArgument, project: ProjectOptio
 def _after(session: Session, where: str, answer: InstanceServes, watch: bool, deadline: int) -> None:
     operation = answer.operation
     if operation is None:
-        session.say(f"{answer.instance.name} knows it; nothing has to be done now.")
+        session.say(f"{answer.instance.name} is up to date; there is nothing to do.")
     elif watch:
-        watched(session, where, operation, deadline)
+        follow_to_end(session, where, operation, deadline)
     else:
         print_list(session, [operation], OPERATIONS)
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

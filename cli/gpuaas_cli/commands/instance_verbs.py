@@ -7,31 +7,31 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.operation_options import SetOption, options_of
-from gpuaas_cli.operation_views import OPERATIONS, print_operation, watched
+from gpuaas_cli.operation_views import OPERATIONS, follow_to_end, print_operation
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, WatchOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Operation
 
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 WhyOption = Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")]
 
-# Verbs that take nothing away, and what they do.
+# Operations that end nothing, with their help text.
 _HARMLESS = {
-    "redeploy": ("deploy", "Try a first deploy that did not succeed again."),
+    "redeploy": ("deploy", "Retry a first deployment that failed."),
     "start": ("start", "Start a stopped instance."),
     "restart": ("restart", "Restart every member."),
-    "rollback": ("rollback", "Go back to the version before the last upgrade, also after one that broke off."),
-    "reconcile": ("reconcile", "Bring what is there in line with what is wanted, without touching what is right."),
-    "repair": ("repair", "Let the app's controller mend what does not work."),
+    "rollback": ("rollback", "Go back to the version before the last upgrade, also after an upgrade that failed."),
+    "reconcile": ("reconcile", "Bring the instance to its desired state without changing what is correct."),
+    "repair": ("repair", "Let the app's controller repair what does not work."),
 }
-# Verbs that end something: they ask first.
+# Operations that end something ask for confirmation.
 _ENDING = {
-    "stop": ("Stop {0}? What runs on it ends.", "Stop an instance. Stopped means proven: its hosts are looked at."),
+    "stop": ("Stop {0}? Whatever runs on it ends.", "Stop an instance. The platform inspects its hosts for proof."),
     "decommission": (
-        "Decommission {0}? It does not come back.",
-        "End an instance for ever. Its history and its receipts stay.",
+        "Decommission {0}? This cannot be undone.",
+        "Decommission an instance permanently. Its history and receipts stay.",
     ),
 }
 
@@ -88,14 +88,14 @@ def _add_ending(group: CommandGroup, verb: str, question: str, help_: str) -> No
 def upgrade(
     session: Session,
     instance: InstanceArgument,
-    version: Annotated[str, typer.Argument(help="The app's version to go to, as in 1.3.0.")],
+    version: Annotated[str, typer.Argument(help="The target version of the app, such as 1.3.0.")],
     assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Go to another version of the app. The one before stays known, for `rollback`."""
+    """Change to another version of the app. `rollback` returns to the previous one."""
     where, found = _find(session, project, instance)
     options = options_of(session, where, found, "upgrade", assignments)
     started = session.client.instances.upgrade(where, found, version, options=options, reason=reason)
@@ -109,13 +109,13 @@ def force(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """End the instance's operation that is stuck, or accept its teardown that is not proven: NOT verified for ever."""
+    """End a stuck operation of the instance, or accept an unproven teardown. It stays NOT verified permanently."""
     session.confirm(f"Force what {instance} is at? Nothing about its hosts is verified then.", yes)
     where, found = _find(session, project, instance)
     shown = session.client.instances.show(where, found)
     operation = shown.operation_id or shown.last_operation_id
     if operation is None:
-        raise CommandFailed("conflict", "No operation was asked for yet.", "", ExitCode.CONFLICT)
+        raise CommandFailed("conflict", "The instance has had no operation yet.", "", ExitCode.CONFLICT)
     print_operation(session, session.client.operations.force(where, operation, reason))
 
 
@@ -126,7 +126,7 @@ def _find(session: Session, project: str | None, instance: str) -> tuple[str, st
 
 def _after(session: Session, where: str, operation: Operation, watch: bool, deadline: float) -> None:
     if watch:
-        watched(session, where, operation, deadline)
+        follow_to_end(session, where, operation, deadline)
     else:
         print_list(session, [operation], OPERATIONS)
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

@@ -1,4 +1,4 @@
-"""instances: launch an app into allocations, see how it is, and change it as a whole."""
+"""instances: launch an app on allocations, show its health, and change it as a whole."""
 
 import sys
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from gpuaas_cli.commands import instance_members, instance_projects, instance_ve
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
-from gpuaas_cli.operation_views import watched
+from gpuaas_cli.operation_views import follow_to_end
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import allocation_id, allocation_names, instance_id, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewInstance, Placement
 
 group = CommandGroup("App instances: what a project runs on its allocations.")
-FOLLOW_SECONDS = 20  # of one long poll; within the client's timeout
+FOLLOW_SECONDS = 20  # length of one long poll; shorter than the client's timeout
 
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 
@@ -39,27 +39,29 @@ class Status(StrEnum):
 def deploy(
     session: Session,
     app: Annotated[str, typer.Argument(help="The app's slug; see gpuaas apps list.")],
-    name: Annotated[str, typer.Option("--name", help="A name, to use in place of the id.")],
+    name: Annotated[str, typer.Option("--name", help="A name that you can use instead of the id.")],
     places: Annotated[
         list[str],
         typer.Option("--place", help="COMPONENT=ALLOCATION (id or name; several with commas); repeat for more."),
     ],
-    version: Annotated[str | None, typer.Option("--version", help="Else the newest that may be launched.")] = None,
+    version: Annotated[
+        str | None, typer.Option("--version", help="Default: the newest version that may be launched.")
+    ] = None,
     file: Annotated[Path | None, typer.Option("--inputs", "-f", help="The app's inputs, YAML or JSON.")] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="One input as NAME=VALUE, before the file's; repeat for more.")
+        list[str] | None, typer.Option("--set", help="One input as NAME=VALUE; overrides the file; repeat for more.")
     ] = None,
     serves: Annotated[
         list[str] | None,
         typer.Option(
-            "--serve", help="A further project that it serves, whose allocations may be places; repeat for more."
+            "--serve", help="Another project that it serves and whose allocations it may use; repeat for more."
         ),
     ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Launch an app. On a terminal, asks for the inputs that are not given. With --watch, shows the steps to the end."""
+    """Launch an app. On a terminal, asks for missing inputs. With --watch, shows the steps to the end."""
     where = project_id(session, project)
     intent = _placement(session, where, places)
     inputs = _inputs(session, where, app, version, file, assignments or ())
@@ -69,8 +71,8 @@ def deploy(
     )
     started = session.client.instances.create(where, new)
     if watch:
-        watched(session, where, started.operation, deadline)
-        if not session.as_json:  # what it was for: how to reach the app
+        follow_to_end(session, where, started.operation, deadline)
+        if not session.as_json:  # includes how to reach the app
             session.out.print()
             print_instance(session, session.client.instances.show(where, started.instance.id))
     else:
@@ -84,7 +86,7 @@ def _placement(session: Session, where: str, places: Sequence[str]) -> list[Plac
         component, equals, allocations = place.partition("=")
         if not (component and equals and allocations):
             raise CommandFailed(
-                "usage", f"--place {place} names no place.", "Write it as COMPONENT=ALLOCATION.", ExitCode.USAGE
+                "usage", f"--place {place} names no allocation.", "Write it as COMPONENT=ALLOCATION.", ExitCode.USAGE
             )
         for one in allocations.split(","):
             found = allocation_id(session.client, where, one)
@@ -98,9 +100,9 @@ def _inputs(
     schema = session.client.catalog.show(where, app, version=version).manifest.get("inputs")
     form = InputForm(schema if isinstance(schema, dict) else {})
     inputs = {} if file is None else read_inputs(file)
-    inputs |= form.assigned(assignments)
+    inputs |= form.parse_assignments(assignments)
     if sys.stdin.isatty() and not session.as_json:
-        inputs |= form.asked(inputs, _ask, session.say, everything=file is None and not assignments)
+        inputs |= form.ask_missing(inputs, _ask, session.say, everything=file is None and not assignments)
     return inputs
 
 
@@ -114,7 +116,7 @@ def list_(
     status: Annotated[Status | None, typer.Option("--status", help="Only those in this status.")] = None,
     app: Annotated[str | None, typer.Option("--app", help="Only of this app (slug).")] = None,
     served: Annotated[
-        bool, typer.Option("--served", help="Not the project's own: those of other projects that serve it.")
+        bool, typer.Option("--served", help="Only instances of other projects that serve this one.")
     ] = False,
     limit: LimitOption = 100,
     project: ProjectOption = None,
@@ -126,7 +128,7 @@ def list_(
 
 @group.verb("show")
 def show(session: Session, instance: InstanceArgument, project: ProjectOption = None) -> None:
-    """Show an instance: health with every reason, members, what it says of itself, what you may do."""
+    """Show an instance: health with every reason, members, the app's own report, and what you may do."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
     shown = session.client.instances.show(where, found)
@@ -141,11 +143,11 @@ def show(session: Session, instance: InstanceArgument, project: ProjectOption = 
 def timeline(
     session: Session,
     instance: InstanceArgument,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what happens, until Ctrl-C.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many at most.")] = 200,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep printing new entries until Ctrl-C.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="Maximum number of entries.")] = 200,
     project: ProjectOption = None,
 ) -> None:
-    """Show what happened to an instance, its members and operations, oldest first."""
+    """Show the history of an instance, its members and operations, oldest first."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
     page = session.client.instances.timeline(where, found, limit=limit)

@@ -8,15 +8,15 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import ProjectOption, YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import is_id, only_one, project_id, tenant_id, user_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Member
 
 group = CommandGroup("Roles of users in a project (default) or, with --tenant, in a tenant.")
 
 UserArgument = Annotated[str, typer.Argument(help="User: id or e-mail address.")]
-TenantScope = Annotated[str | None, typer.Option("--tenant", "-t", help="Roles in this tenant instead.")]
+TenantScope = Annotated[str | None, typer.Option("--tenant", "-t", help="Roles in this tenant instead of a project.")]
 COLUMNS: list[Column[Member]] = [
     Column("EMAIL", lambda one: one.email),
     Column("NAME", lambda one: one.name),
@@ -48,17 +48,17 @@ def list_(session: Session, project: ProjectOption = None, tenant: TenantScope =
 def set_(
     session: Session,
     user: UserArgument,
-    role: Annotated[Role, typer.Argument(help="tenant_admin needs --tenant.")],
+    role: Annotated[Role, typer.Argument(help="The role; tenant_admin needs --tenant.")],
     project: ProjectOption = None,
     tenant: TenantScope = None,
 ) -> None:
-    """Give a user a role; it replaces the one before."""
+    """Give a user a role; it replaces the user's previous role."""
     client = session.client
     if (role is Role.TENANT_ADMIN) != (tenant is not None):
         raise CommandFailed(
             "usage",
-            f"{role} does not fit there.",
-            "tenant_admin with --tenant, others without.",
+            f"{role} is not a role there.",
+            "Use tenant_admin with --tenant, and the other roles without it.",
             ExitCode.USAGE,
         )
     if tenant is not None:
@@ -79,8 +79,8 @@ def remove(
     tenant: TenantScope = None,
     yes: YesOption = False,
 ) -> None:
-    """Take a user's role away."""
-    session.confirm(f"Take the role away from {user}?", yes)
+    """Remove a user's role."""
+    session.confirm(f"Remove the role of {user}?", yes)
     client = session.client
     if tenant is not None:
         scope = tenant_id(client, tenant)
@@ -90,7 +90,7 @@ def remove(
         where = project_id(session, project)
         found = user if is_id("usr", user) else _member_id(user, list(client.projects.members(where)))
         client.projects.remove_member(where, found)
-    session.say(f"{user} has no role there any more.")
+    session.say(f"{user} no longer has a role there.")
 
 
 def _member_id(email: str, members: list[Member]) -> str:

@@ -1,12 +1,12 @@
-"""nodes labels: words of the operators about a node."""
+"""nodes labels: key-value labels that operators give to a node."""
 
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.output import print_card
 from gpuaas_cli.references import node_id
-from gpuaas_cli.rendering import print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Node
 
@@ -27,7 +27,7 @@ def set_(
     node: NodeArgument,
     labels: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Labels to set.")],
 ) -> None:
-    """Set labels of a node; the others stay as they are."""
+    """Set labels of a node; its other labels stay."""
     pairs = [text.partition("=") for text in labels]
     if any(not separator for _, separator, _ in pairs):
         raise typer.BadParameter("Write each label as KEY=VALUE.")
@@ -40,12 +40,12 @@ def unset(
     node: NodeArgument,
     keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Labels to remove.")],
 ) -> None:
-    """Remove labels of a node; one that it does not have is no error."""
+    """Remove labels of a node; a label that it does not have is not an error."""
     _change(session, node, {}, set(keys))
 
 
 def _change(session: Session, node: str, wanted: dict[str, str], gone: set[str]) -> None:
-    """Refused when somebody else changed the node between the look and the change."""
+    """Change labels; the server refuses it if the node was changed since it was read."""
     found = session.client.nodes.show(node_id(session.client, node))
     labels = {key: value for key, value in {**found.labels, **wanted}.items() if key not in gone}
     _print(session, session.client.nodes.update(found.id, labels=labels, generation=found.generation))

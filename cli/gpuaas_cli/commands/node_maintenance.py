@@ -1,4 +1,4 @@
-"""nodes maintenance: work on hosts that their tenants are told of in advance."""
+"""nodes maintenance: planned work on hosts, announced to their tenants."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -7,8 +7,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ReasonOption, YesOption, expiry
+from gpuaas_cli.output import Column, print_card, print_list, short_moment
 from gpuaas_cli.references import node_id
-from gpuaas_cli.rendering import Column, print_card, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import MaintenanceWindow
 
@@ -30,16 +30,16 @@ def plan(
     session: Session,
     node: Annotated[str, typer.Argument(help="Node: id, name or hostname.")],
     until: Annotated[str, typer.Option("--until", help="When it ends: 90m, 12h, 2d from now, or 2030-01-31T12:00Z.")],
-    reason: Annotated[str, typer.Option("--reason", help="What is done; tenants read it.")],
+    reason: Annotated[str, typer.Option("--reason", help="The planned work; tenants read it.")],
     start: Annotated[
         str | None,
-        typer.Option("--from", help="When it begins: 90m, 12h, 2d from now, or 2030-01-31T10:00Z. Else now."),
+        typer.Option("--from", help="When it begins: 90m, 12h, 2d from now, or 2030-01-31T10:00Z. Default: now."),
     ] = None,
     cordon_from_now: Annotated[
-        bool, typer.Option("--cordon-from-now", help="Take no new allocations already before it begins.")
+        bool, typer.Option("--cordon-from-now", help="Take no new allocations from now on, before it begins.")
     ] = False,
 ) -> None:
-    """Announce work on a node to the projects there. It is cordoned when the work begins, and opened when it ends."""
+    """Announce maintenance of a node to its projects. The node is cordoned for the duration of the window."""
     now = datetime.now(UTC)
     window = session.client.maintenance_windows.plan(
         node_id(session.client, node),
@@ -55,7 +55,9 @@ def plan(
 def list_(
     session: Session,
     node: Annotated[str | None, typer.Option("--node", help="Only of this node: id, name or hostname.")] = None,
-    state: Annotated[str | None, typer.Option(help="Only planned, active, ended or cancelled ones.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help="Only windows with this status: planned, active, ended or cancelled.")
+    ] = None,
     limit: LimitOption = 100,
 ) -> None:
     """List maintenance windows, newest first."""
@@ -66,13 +68,13 @@ def list_(
 
 @group.verb("cancel")
 def cancel(session: Session, window: WindowArgument, reason: ReasonOption) -> None:
-    """Call off a window that has not begun; the projects are told."""
+    """Cancel a window that has not begun, and notify the projects."""
     _print(session, session.client.maintenance_windows.cancel(window, reason))
 
 
 @group.verb("end")
 def end(session: Session, window: WindowArgument, yes: YesOption = False) -> None:
-    """End a window before its time: the node takes allocations again, unless it is cordoned for another reason."""
+    """End a window early. The node takes allocations again unless it is cordoned for another reason."""
     session.confirm(f"End {window} now?", yes)
     _print(session, session.client.maintenance_windows.end(window))
 

@@ -6,8 +6,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ReasonOption
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.references import node_id
-from gpuaas_cli.rendering import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import HostReport
 
@@ -27,7 +27,7 @@ COLUMNS: list[Column[HostReport]] = [
 def list_(
     session: Session,
     node: Annotated[str | None, typer.Option("--node", help="Only of this node: id, name or hostname.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Cleared ones too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include cleared reports.")] = False,
     limit: LimitOption = 100,
 ) -> None:
     """List open reports, newest first."""
@@ -40,5 +40,5 @@ def list_(
 def clear(
     session: Session, report: Annotated[str, typer.Argument(help="Report id (hrp_…).")], reason: ReasonOption
 ) -> None:
-    """Say that the host was looked at: GPUs that the report kept out of the pool return to it."""
+    """Record that the host was inspected. GPUs that the report kept out of the pool return to it."""
     print_list(session, [session.client.host_reports.clear(report, reason)], COLUMNS)

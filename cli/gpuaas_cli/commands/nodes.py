@@ -8,14 +8,14 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import node_labels, node_maintenance, node_reports
 from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption
+from gpuaas_cli.output import Column, age, cell, print_card, print_list
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import node_id
-from gpuaas_cli.rendering import Column, age, cell, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import EnrolmentToken, Node, Task
 
 group = CommandGroup("Nodes: hosts of the platform, their enrolment and maintenance.")
-tokens = CommandGroup("Enrolment tokens that were handed out.")
+tokens = CommandGroup("Enrolment tokens.")
 group.add_typer(tokens, name="enrolment-tokens")
 group.add_typer(node_labels.group, name="labels")
 group.add_typer(node_maintenance.group, name="maintenance")
@@ -63,10 +63,12 @@ TOKEN_COLUMNS: list[Column[EnrolmentToken]] = [
 @group.verb("list")
 def list_(
     session: Session,
-    status: Annotated[str | None, typer.Option(help="Only enrolled, ready, lost or retired ones.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Retired ones too.")] = False,
+    status: Annotated[
+        str | None, typer.Option(help="Only nodes with this status: enrolled, ready, lost or retired.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include retired nodes.")] = False,
 ) -> None:
-    """List the nodes; retired ones only when asked for."""
+    """List the nodes; --all includes retired ones."""
     found = session.client.nodes.list(status=status)
     shown = found if everything or status else (node for node in found if node.status != "retired")
     print_list(session, shown, COLUMNS)
@@ -82,16 +84,18 @@ def show(session: Session, node: NodeArgument) -> None:
 def enrol(
     session: Session,
     note: Annotated[str | None, typer.Option("--note", help="What it is for.")] = None,
-    minutes: Annotated[int, typer.Option("--minutes", min=1, help="How long it can be used.")] = 60,
-    uses: Annotated[int, typer.Option("--uses", min=1, help="How many hosts may enrol with it.")] = 1,
+    minutes: Annotated[int, typer.Option("--minutes", min=1, help="How long the bundle is valid.")] = 60,
+    uses: Annotated[int, typer.Option("--uses", min=1, help="How many hosts may enrol with the bundle.")] = 1,
 ) -> None:
-    """Make an enrolment bundle for a new host's agent. It is shown once."""
+    """Create an enrolment bundle for a new host's agent. It is shown only once."""
     token = session.client.enrolment_tokens.create(note=note, expires_in_seconds=minutes * 60, max_uses=uses)
     if session.as_json:
         print_card(session, token, [])
         return
     session.out.print(token.bundle, markup=False, soft_wrap=True)
-    session.err.print(f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. Shown this once.")
+    session.err.print(
+        f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. It is shown only once."
+    )
     session.err.print(
         "On the new host: write it to /etc/gpuaas/enrolment (mode 0600), then start gpuaas-agent.",
         style="dim",
@@ -100,19 +104,19 @@ def enrol(
 
 @group.verb("cordon")
 def cordon(session: Session, node: NodeArgument, reason: ReasonOption) -> None:
-    """Take no new allocations on a node."""
+    """Stop new allocations on a node."""
     _print(session, session.client.nodes.cordon(node_id(session.client, node), reason))
 
 
 @group.verb("approve-key")
 def approve_key(session: Session, node: NodeArgument, reason: ReasonOption) -> None:
-    """Let a node come back whose agent was away until its key had expired; the agent then renews it by itself."""
+    """Accept a node whose key expired while its agent was offline. The agent then renews the key itself."""
     _print(session, session.client.nodes.key_approve(node_id(session.client, node), reason))
 
 
 @group.verb("uncordon")
 def uncordon(session: Session, node: NodeArgument) -> None:
-    """Take allocations on a node again."""
+    """Allow new allocations on a node again."""
     _print(session, session.client.nodes.uncordon(node_id(session.client, node)))
 
 
@@ -125,8 +129,8 @@ def drain(
     deadline: DeadlineOption = 1800,
     yes: YesOption = False,
 ) -> None:
-    """Cordon a node and release what is allocated on it."""
-    session.confirm(f"Drain {node}? This ends all allocations on it.", yes)
+    """Cordon a node and release all its allocations."""
+    session.confirm(f"Drain {node}? All its allocations end.", yes)
     drained = session.client.nodes.drain(node_id(session.client, node), reason)
     if watch:
         drained = _watch_drain(session, drained, deadline)
@@ -135,14 +139,14 @@ def drain(
 
 @group.verb("retire")
 def retire(session: Session, node: NodeArgument, reason: ReasonOption, yes: YesOption = False) -> None:
-    """Take a drained node out for good; its agent is refused from then on."""
-    session.confirm(f"Retire {node} for good?", yes)
+    """Retire a drained node permanently. The platform then refuses its agent."""
+    session.confirm(f"Retire {node} permanently?", yes)
     _print(session, session.client.nodes.retire(node_id(session.client, node), reason))
 
 
 @group.verb("rename")
 def rename(session: Session, node: NodeArgument, name: Annotated[str, typer.Argument()]) -> None:
-    """Give a node another name."""
+    """Rename a node."""
     _print(session, session.client.nodes.update(node_id(session.client, node), name=name))
 
 
@@ -150,20 +154,22 @@ def rename(session: Session, node: NodeArgument, name: Annotated[str, typer.Argu
 def erase_drives(
     session: Session,
     node: NodeArgument,
-    erase: Annotated[bool, typer.Option("--on/--off", help="Off: the proof says that drives were not examined.")],
+    erase: Annotated[
+        bool, typer.Option("--on/--off", help="If off, the wipe proof says that drives were not examined.")
+    ],
 ) -> None:
-    """Decide whether a wipe erases the drives of a node's slots, and reads them back."""
+    """Set whether a wipe erases the drives of a node's slots and reads them back."""
     _print(session, session.client.nodes.update(node_id(session.client, node), erase_drives=erase))
 
 
 @group.verb("discover")
 def discover(session: Session, node: NodeArgument, watch: WatchOption = False) -> None:
-    """Ask a node to look at its hardware again."""
+    """Discover the hardware of a node again."""
     client = session.client
     task = client.nodes.discover(node_id(session.client, node))
     if watch:
         with Progress(session) as progress:
-            progress.at(f"{task.id}: waiting for the host")
+            progress.update(f"{task.id}: waiting for the host")
             client.wait_for(lambda: client.nodes.task(task.id).status != "pending", 120, "the discovery")
         task = client.nodes.task(task.id)
     _print_task(session, task)
@@ -205,11 +211,11 @@ def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
         def drained() -> Node | None:
             now = session.client.nodes.show(node.id)
             live = now.slots.claimed + now.slots.cleaning
-            progress.at(f"{now.name}: {live} GPU(s) still in use or being wiped")
+            progress.update(f"{now.name}: {live} GPU(s) still in use or being wiped")
             return now if live == 0 else None
 
         found = session.client.wait_for(drained, deadline, f"The end of the drain of {node.name}")
-        progress.passed(f"{found.name} is drained", time.monotonic() - started)
+        progress.finish(f"{found.name} is drained", time.monotonic() - started)
     return found
 
 
@@ -217,7 +223,7 @@ def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
 def set_address(
     session: Session, node: NodeArgument, address: Annotated[str, typer.Argument(help="IP address or name.")]
 ) -> None:
-    """Say where a node can be reached after a move. While a tenant is on it, its agent cannot change that."""
+    """Set the address of a node after a move. While a tenant uses the node, its agent cannot change the address."""
     _print(session, session.client.nodes.update(node_id(session.client, node), address=address))
 
 
@@ -227,7 +233,7 @@ def set_source(
     node: NodeArgument,
     networks: Annotated[list[str], typer.Argument(help="Addresses or networks, or `any`.")],
 ) -> None:
-    """Say from where a node's agent may come. Its key is refused from everywhere else."""
+    """Set the addresses from which a node's agent may connect. Its key is refused from all others."""
     wanted = [*(one for one in networks if one != "any"), *(ANYWHERE if "any" in networks else ())]
     _print(session, session.client.nodes.update(node_id(session.client, node), source_networks=wanted))
 
@@ -256,12 +262,12 @@ def _print(session: Session, node: Node) -> None:
 
 
 def _wipe(node: Node) -> str:
-    """What a wipe of the whole node can prove, and what it leaves out."""
+    """Describe what a wipe of the whole node can prove, and what it leaves out."""
     parts = [f"up to {node.wipe_grades[-1]}"]
     if not node.erase_drives:
         parts.append("drives are not erased")
     if node.claim_differs:
-        parts.append("its agent reports another configuration or program than is recorded")
+        parts.append("its agent reports a configuration or program that differs from the record")
     return "; ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""operations: what was asked of apps, how far it is, and the ways out when it does not go on."""
+"""operations: show, follow, cancel and force operations on app instances."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -8,8 +8,8 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.operation_views import OPERATIONS, OperationProgress, print_ended, print_operation
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 
 group = CommandGroup("Operations on app instances and their members.")
@@ -32,7 +32,9 @@ def list_(
     session: Session,
     instance: Annotated[str | None, typer.Option("--instance", help="Only of this instance: id or name.")] = None,
     status: Annotated[Status | None, typer.Option("--status", help="Only those in this status.")] = None,
-    parent: Annotated[str | None, typer.Option("--parent", help="Only the parts of this operation (id).")] = None,
+    parent: Annotated[
+        str | None, typer.Option("--parent", help="Only the sub-operations of this operation (id).")
+    ] = None,
     limit: LimitOption = 50,
     project: ProjectOption = None,
 ) -> None:
@@ -45,7 +47,7 @@ def list_(
 
 @group.verb("show")
 def show(session: Session, operation: OperationArgument, project: ProjectOption = None) -> None:
-    """Show an operation with its steps; when it failed, why and what to do next. Of many, also the parts."""
+    """Show an operation with its steps, its failure and next step, and its sub-operations."""
     where = project_id(session, project)
     found = session.client.operations.show(where, operation)
     print_operation(session, found)
@@ -58,7 +60,7 @@ def show(session: Session, operation: OperationArgument, project: ProjectOption 
 def follow(
     session: Session, operation: OperationArgument, deadline: DeadlineOption = 3600, project: ProjectOption = None
 ) -> None:
-    """Show each step as it ends, until the operation has. Exit code 0 only when it succeeded."""
+    """Show each step as it ends, until the operation ends. Exit code 0 only if it succeeded."""
     where = project_id(session, project)
     print_ended(session, OperationProgress(session, where).follow(operation, deadline))
 
@@ -70,12 +72,14 @@ def cancel(
     reason: Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")] = None,
     project: ProjectOption = None,
 ) -> None:
-    """End one that nobody works on yet, or ask its controller to stop at the next safe place."""
+    """Cancel an operation: immediately if no controller has it, otherwise at the controller's next safe point."""
     where = project_id(session, project)
     changed = session.client.operations.cancel(where, operation, reason=reason)
     print_operation(session, changed)
     if changed.live:
-        session.say(f"Its controller is asked to stop. Follow it: gpuaas operations follow {changed.id}")
+        session.say(
+            f"The controller will stop at the next safe point. Follow it: gpuaas operations follow {changed.id}"
+        )
 
 
 @group.verb("force")
@@ -86,6 +90,6 @@ def force(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """End one that is stuck, or accept a teardown that is not proven. Recorded as not verified for ever."""
-    session.confirm(f"Force {operation}? Nothing about its hosts is verified then.", yes)
+    """End a stuck operation, or accept an unproven teardown. It stays "not verified" permanently."""
+    session.confirm(f"Force {operation}? Its hosts will not be verified.", yes)
     print_operation(session, session.client.operations.force(project_id(session, project), operation, reason))

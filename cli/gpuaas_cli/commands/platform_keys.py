@@ -7,11 +7,11 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ReasonOption, YesOption
-from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import PlatformKey
 
-group = CommandGroup("Platform keys: what signs tasks and SSH certificates.")
+group = CommandGroup("Platform keys: they sign tasks and certificates.")
 
 
 class Kind(StrEnum):
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 def _waits_for(key: PlatformKey) -> str:
-    """Of a TLS CA: the nodes whose agents do not trust it yet."""
+    """List the nodes whose agents do not trust a TLS CA yet."""
     if key.unconfirmed is None:
         return ""
     more = key.unconfirmed.total - len(key.unconfirmed.names)
@@ -45,7 +45,7 @@ COLUMNS: list[Column[PlatformKey]] = [
 
 @group.verb("list")
 def list_(session: Session) -> None:
-    """List the keys, newest first: which one of a kind signs (active), and what its private side is under."""
+    """List the keys, newest first: which key of each kind signs (active), and what protects its private key."""
     print_list(session, session.client.platform_keys.list(), COLUMNS)
 
 
@@ -56,8 +56,8 @@ def rotate(
     reason: ReasonOption,
     yes: YesOption = False,
 ) -> None:
-    """Make a new key: published now, signing after ten minutes. Older ones are trusted until you retire them."""
-    session.confirm(f"Make a new {kind.value} key?", yes)
+    """Create a new key. It is published now and signs after ten minutes. Older keys are trusted until you retire them."""
+    session.confirm(f"Create a new {kind.value} key?", yes)
     print_list(session, [session.client.platform_keys.rotate(kind.value, reason)], COLUMNS)
 
 
@@ -69,9 +69,12 @@ def retire(
     yes: YesOption = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="A TLS CA, though living agents do not trust its successor: they are cut off."),
+        typer.Option(
+            "--force",
+            help="Retire a TLS CA although some agents do not trust its successor. Those agents lose their connection.",
+        ),
     ] = False,
 ) -> None:
-    """End the trust in an old key; possible once a newer one signs and, of a TLS CA, living agents have confirmed it."""
-    session.confirm(f"Retire {key}? What it signed is trusted no more.", yes)
+    """Retire an old key. A newer key must sign already; for a TLS CA, all connected agents must have confirmed it."""
+    session.confirm(f"Retire {key}? Everything that it signed loses its trust.", yes)
     print_list(session, [session.client.platform_keys.retire(key, reason, force=force)], COLUMNS)

@@ -1,4 +1,4 @@
-"""projects: where allocations live."""
+"""projects: create, list, disable, delete and export projects."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +9,12 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.exports import write_export
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import TenantOption, YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list, short_moment
 from gpuaas_cli.references import home_tenant_id, project_id, tenant_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Project
 
-group = CommandGroup("Projects of a tenant: where allocations live.")
+group = CommandGroup("Projects of a tenant; allocations belong to a project.")
 
 ProjectArgument = Annotated[str, typer.Argument(help="Project: id, slug or tenant/slug.")]
 
@@ -52,25 +52,25 @@ def show(session: Session, project: ProjectArgument) -> None:
 def create(
     session: Session,
     slug: Annotated[str, typer.Argument(help="Short name, unique in the tenant: a-z, 0-9 and dashes.")],
-    name: Annotated[str | None, typer.Option("--name", help="Full name; the slug when missing.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Full name. Default: the slug.")] = None,
     tenant: TenantOption = None,
 ) -> None:
     """Create a project."""
     home = home_tenant_id(session.client, tenant)
     if home is None:
-        raise CommandFailed("usage", "It is not clear which tenant is meant.", "Name it: --tenant.", ExitCode.USAGE)
+        raise CommandFailed("usage", "The tenant is ambiguous.", "Name it with --tenant.", ExitCode.USAGE)
     _print(session, session.client.projects.create(home, slug, name or slug))
 
 
 @group.verb("rename")
 def rename(session: Session, project: ProjectArgument, name: Annotated[str, typer.Argument()]) -> None:
-    """Give a project another full name."""
+    """Change a project's full name."""
     _print(session, session.client.projects.update(project_id(session, project), name=name))
 
 
 @group.verb("disable")
 def disable(session: Session, project: ProjectArgument, yes: YesOption = False) -> None:
-    """Disable a project: it takes no new allocations."""
+    """Disable a project. It takes no new allocations."""
     session.confirm(f"Disable the project {project}?", yes)
     _print(session, session.client.projects.update(project_id(session, project), disabled=True))
 
@@ -83,7 +83,7 @@ def enable(session: Session, project: ProjectArgument) -> None:
 
 @group.verb("delete")
 def delete(session: Session, project: ProjectArgument, yes: YesOption = False) -> None:
-    """Delete an empty project with everything in it, after a grace period in which it can be undone."""
+    """Delete an empty project and its records after a grace period. Until then, `undelete` restores it."""
     session.confirm(f"Delete the project {project} with everything in it?", yes)
     deleting = session.client.projects.delete(project_id(session, project))
     _print(session, deleting)
@@ -102,9 +102,9 @@ def undelete(session: Session, project: ProjectArgument) -> None:
 def export(
     session: Session,
     project: ProjectArgument,
-    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to: a file of JSON lines.")],
+    target: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, as JSON lines.")],
 ) -> None:
-    """Write everything that the platform holds on a project into a file; never a secret."""
+    """Export all records of a project to a file, without secrets."""
     counts = write_export(session.client.projects.export(project_id(session, project)), target)
     session.say(f"{target} has {sum(counts.values())} records of {len(counts)} kinds.")
 

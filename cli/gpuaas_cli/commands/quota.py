@@ -7,27 +7,31 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import ProjectOption
+from gpuaas_cli.output import print_card
 from gpuaas_cli.references import project_id, tenant_id
-from gpuaas_cli.rendering import print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Quota
 
 group = CommandGroup("Quota: what a project or, with --tenant, a tenant may use.")
 
-TenantScope = Annotated[str | None, typer.Option("--tenant", "-t", help="The quota of this tenant instead.")]
-Artifacts = Annotated[int | None, typer.Option("--artifacts", min=0, help="Artifacts at most.")]
+TenantScope = Annotated[
+    str | None, typer.Option("--tenant", "-t", help="The quota of this tenant instead of a project.")
+]
+Artifacts = Annotated[int | None, typer.Option("--artifacts", min=0, help="Maximum number of artifacts.")]
 ArtifactBytes = Annotated[
-    str | None, typer.Option("--artifact-bytes", help="Bytes of artifacts at most: a number, or one with K, M, G or T.")
+    str | None,
+    typer.Option("--artifact-bytes", help="Maximum bytes of artifacts: a number, optionally with K, M, G or T."),
 ]
 UnprovenGpus = Annotated[
-    int | None, typer.Option("--unproven-gpus", min=0, help="Released GPUs at most that are not proven clean.")
+    int | None,
+    typer.Option("--unproven-gpus", min=0, help="Maximum number of released GPUs that are not proven clean."),
 ]
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @group.verb("show")
 def show(session: Session, project: ProjectOption = None, tenant: TenantScope = None) -> None:
-    """Show the limits and what is used."""
+    """Show the limits and the usage."""
     _print(session, _read(session, project, tenant))
 
 
@@ -41,9 +45,9 @@ def set_(
     artifact_bytes: ArtifactBytes = None,
     unproven_gpus: UnprovenGpus = None,
 ) -> None:
-    """Set limits. Those that are not named stay."""
+    """Set limits. Limits that you do not name stay."""
     if limit is None and artifacts is None and artifact_bytes is None and unproven_gpus is None:
-        raise CommandFailed("usage", "No limit was named.", "Name one: gpuaas quota set --help.", ExitCode.USAGE)
+        raise CommandFailed("usage", "No limit was given.", "Give one; see `gpuaas quota set --help`.", ExitCode.USAGE)
     gpus = _read(session, project, tenant).gpu_limit if limit is None else _gpus(limit)
     size = None if artifact_bytes is None else _bytes(artifact_bytes)
     client = session.client
@@ -85,7 +89,7 @@ def _bytes(text: str) -> int:
     number, unit = (text[:-1], _UNITS[text[-1].upper()]) if text[-1:].upper() in _UNITS else (text, 1)
     if not number.isdigit():
         raise CommandFailed(
-            "usage", f"{text} is not a number of bytes.", "Give a number, or one with K, M, G or T.", ExitCode.USAGE
+            "usage", f"{text} is not a number of bytes.", "Give a number, optionally with K, M, G or T.", ExitCode.USAGE
         )
     return int(number) * unit
 

@@ -1,4 +1,4 @@
-"""receipts: what was seen on hosts after an app was stopped or removed."""
+"""receipts: what agents found on hosts after an app was stopped or removed."""
 
 from typing import Annotated
 
@@ -7,20 +7,20 @@ from rich.table import Table
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.output import Column, cell, print_card, print_list, short_moment
 from gpuaas_cli.references import allocation_id, project_id
-from gpuaas_cli.rendering import Column, cell, print_card, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import ReceiptCheck, ReceiptLine
 
-group = CommandGroup("Teardown receipts: the proof that an app took away what it brought.")
+group = CommandGroup("Teardown receipts: the proof that an app left nothing behind.")
 _SHOWN = 5
 
-# Two whole ids fill a terminal; what is asked for by --instance or --allocation need not be said again.
+# Two whole ids fill a terminal, so a column that --instance or --allocation fixes is left out.
 COLUMNS: list[Column[ReceiptLine]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("STATUS", lambda one: one.status, whole=True),
     Column("MEMBER", lambda one: one.member_id, whole=True),
-    # What nobody has looked at is not known to be nothing.
+    # A check that did not run has no count, not a zero.
     Column("LEFT", lambda one: one.left or (0 if one.status == "clean" else None), right=True, whole=True),
     Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
 ]
@@ -33,12 +33,13 @@ def list_(
     operation: Annotated[str | None, typer.Option("--operation", help="Only of this operation (id).")] = None,
     allocation: Annotated[str | None, typer.Option("--allocation", help="Only of this allocation: id or name.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", help="Only pending, clean, left, unseen or not_verified.")
+        str | None,
+        typer.Option("--status", help="Only receipts with this status: pending, clean, left, unseen or not_verified."),
     ] = None,
     limit: LimitOption = 50,
     project: ProjectOption = None,
 ) -> None:
-    """List receipts, newest first; also those of instances that are gone."""
+    """List receipts, newest first, including those of decommissioned instances."""
     where = project_id(session, project)
     place = allocation_id(session.client, where, allocation) if allocation else None
     found = session.client.receipts.list(
@@ -89,7 +90,7 @@ def _print_checks(session: Session, checks: list[ReceiptCheck]) -> None:
 
 
 def evidence_of(check: ReceiptCheck) -> str:
-    """What counts first: the leftovers, or why it could not look, or what was looked at."""
+    """Return the most important evidence: leftovers, else why the check failed, else what it examined."""
     if check.problem:
         return check.problem
     left = [f"{one.item} [{one.why}]" for one in check.found if not one.known]

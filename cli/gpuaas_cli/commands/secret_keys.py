@@ -2,11 +2,11 @@
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ReasonOption, YesOption
-from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import SecretKey
 
-group = CommandGroup("Secret keys: what protects the stored secrets.")
+group = CommandGroup("Secret keys: they encrypt the stored secrets.")
 
 COLUMNS: list[Column[SecretKey]] = [
     Column("ID", lambda one: one.id, whole=True),
@@ -20,12 +20,12 @@ COLUMNS: list[Column[SecretKey]] = [
 
 @group.verb("list")
 def list_(session: Session) -> None:
-    """List the keys, newest first, with the number of secrets under each."""
+    """List the keys, newest first, with the number of secrets that each encrypts."""
     print_list(session, session.client.secret_keys.list(), COLUMNS)
 
 
 @group.verb("rotate")
 def rotate(session: Session, reason: ReasonOption, yes: YesOption = False) -> None:
-    """Make a new key. Stored secrets come under it in the background; then the old key is destroyed."""
-    session.confirm("Make a new key for all stored secrets?", yes)
+    """Create a new key. Stored secrets are re-encrypted in the background; then the old key is destroyed."""
+    session.confirm("Create a new key for all stored secrets?", yes)
     print_list(session, [session.client.secret_keys.rotate(reason)], COLUMNS)

@@ -1,4 +1,4 @@
-"""service-accounts: programs that act in a project, and their keys. Their certificates: account_certificates.py."""
+"""service-accounts: programs that act in a project, and their keys. For certificates see account_certificates.py."""
 
 from typing import Annotated
 
@@ -7,8 +7,8 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import account_certificates
 from gpuaas_cli.options import ExpiresOption, ProjectOption, YesOption, expiry
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import project_id, service_account_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewServiceAccount, ServiceAccount, ServiceAccountKey
 
@@ -64,7 +64,7 @@ def create(
     expires: ExpiresOption = None,
     project: ProjectOption = None,
 ) -> None:
-    """Create a service account with a first key, whose secret is shown once."""
+    """Create a service account with a first key. The secret is shown only once."""
     where = project_id(session, project)
     made = session.client.service_accounts.create(where, name, scope, expires_at=expiry(expires), app_slugs=apps)
     _print(session, made)
@@ -78,14 +78,14 @@ def set_scopes(
     apps: AppsOption = None,
     project: ProjectOption = None,
 ) -> None:
-    """Replace what a service account may do; with --app, also the apps that it controls."""
+    """Replace the scopes of a service account and, with --app, the apps that it controls."""
     where, found = _find(session, project, account)
     _print(session, session.client.service_accounts.update(where, found, scopes=scope, app_slugs=apps))
 
 
 @group.verb("disable")
 def disable(session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
-    """Disable a service account: its tokens and keys are refused."""
+    """Disable a service account. Its tokens and keys are refused."""
     session.confirm(f"Disable the service account {account}?", yes)
     where, found = _find(session, project, account)
     _print(session, session.client.service_accounts.update(where, found, disabled=True))
@@ -100,8 +100,8 @@ def enable(session: Session, account: AccountArgument, project: ProjectOption = 
 
 @group.verb("delete")
 def delete(session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
-    """Delete a service account for good: its keys, tokens, certificates and grants end at once."""
-    session.confirm(f"Delete the service account {account} for good?", yes)
+    """Delete a service account permanently. Its keys, tokens, certificates and grants end immediately."""
+    session.confirm(f"Delete the service account {account} permanently?", yes)
     where, found = _find(session, project, account)
     session.client.service_accounts.delete(where, found)
     session.say(f"{account} is deleted.")
@@ -118,7 +118,7 @@ def key_list(session: Session, account: AccountArgument, project: ProjectOption 
 def key_rotate(
     session: Session, account: AccountArgument, expires: ExpiresOption = None, project: ProjectOption = None
 ) -> None:
-    """Make another key, whose secret is shown once. Old keys stay until they are deleted or expire."""
+    """Create another key. Its secret is shown only once. Old keys stay until they are deleted or expire."""
     where, found = _find(session, project, account)
     key = session.client.service_accounts.create_key(where, found, expires_at=expiry(expires))
     fields = [
@@ -128,14 +128,14 @@ def key_rotate(
         ("Secret", key.secret),
     ]
     print_card(session, key, fields)
-    session.say("The secret is shown this once. Delete the old key when nobody uses it any more.")
+    session.say("The secret is shown only once. Delete the old key when it is no longer in use.")
 
 
 @keys.verb("disable")
 def key_disable(
     session: Session, account: AccountArgument, key: KeyArgument, project: ProjectOption = None, yes: YesOption = False
 ) -> None:
-    """Disable a key: it is refused, with its tokens, until it is enabled again."""
+    """Disable a key. The key and its tokens are refused until it is enabled again."""
     session.confirm(f"Disable the key {key} of {account}?", yes)
     _key_update(session, project, account, key, True)
 
@@ -160,7 +160,7 @@ def key_delete(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Delete a key; it is refused from then on."""
+    """Delete a key. It is then refused."""
     session.confirm(f"Delete the key {key} of {account}?", yes)
     where, found = _find(session, project, account)
     session.client.service_accounts.delete_key(where, found, key)
@@ -189,4 +189,4 @@ def _print(session: Session, account: ServiceAccount) -> None:
     ]
     print_card(session, account, fields)
     if key:
-        session.say(f"The secret is shown this once. Sign in with: gpuaas login --service-account {account.id}")
+        session.say(f"The secret is shown only once. Sign in with: gpuaas login --service-account {account.id}")

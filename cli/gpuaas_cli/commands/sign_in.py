@@ -9,7 +9,7 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.configuration import Configuration, StoredSignIn
 from gpuaas_cli.failures import CommandFailed, ExitCode
-from gpuaas_cli.rendering import print_card
+from gpuaas_cli.output import print_card
 from gpuaas_cli.session import Session, ask_secret, with_token
 from gpuaas_sdk import Credentials, GpuaasError, PasswordCredentials, RoleHeld, ServiceAccountCredentials
 
@@ -23,7 +23,9 @@ def add_to(app: CommandGroup) -> None:
 
 def login(
     session: Session,
-    username: Annotated[str | None, typer.Argument(help="Your e-mail address; asked for when missing.")] = None,
+    username: Annotated[
+        str | None, typer.Argument(help="Your e-mail address. The command asks for it if it is missing.")
+    ] = None,
     server: Annotated[str | None, typer.Option("--server", "-s", help="Address of the server.")] = None,
     service_account: Annotated[
         str | None, typer.Option("--service-account", help="Sign in as this service account (sva_…).")
@@ -37,14 +39,14 @@ def login(
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option("--certificate", exists=True, dir_okay=False, help="Client certificate to show (PEM)."),
+        typer.Option("--certificate", exists=True, dir_okay=False, help="Client certificate to present (PEM)."),
     ] = None,
     certificate_key: Annotated[
         Path | None,
-        typer.Option("--certificate-key", exists=True, dir_okay=False, help="Its key, when in a file of its own."),
+        typer.Option("--certificate-key", exists=True, dir_okay=False, help="Its key, if it is in a separate file."),
     ] = None,
 ) -> None:
-    """Sign in, for 12 hours unless the server says otherwise. The password is asked for, or read from standard input."""
+    """Sign in, for 12 hours by default. The command asks for the password or reads it from standard input."""
     known = session.configuration
     session.configuration = Configuration(
         server=(server or session.server).rstrip("/"),
@@ -69,7 +71,7 @@ def login(
 
 
 def logout(session: Session) -> None:
-    """End the session on the server, and forget the sign-in here."""
+    """End the session on the server and remove the stored sign-in."""
     stored = session.store.load(session.server)
     session.store.forget(session.server)
     if stored is None:
@@ -87,13 +89,13 @@ def _end_session(session: Session, refresh_token: str, until: str | None) -> Non
     except GpuaasError as error:
         raise CommandFailed(
             error.code,
-            f"The sign-in is forgotten here, but the server was not told: {error.detail}",
-            f"The session ends by itself at {until}.",
+            f"The stored sign-in is removed, but the server could not be reached: {error.detail}",
+            f"The session expires at {until}.",
         ) from error
 
 
 def whoami(session: Session) -> None:
-    """Show who you are to the server, and what you may do."""
+    """Show your identity and your roles."""
     me = session.client.me.show()
     print_card(
         session,
@@ -114,17 +116,18 @@ def whoami(session: Session) -> None:
 def password(
     session: Session,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Read the old and the new password as two lines.")
+        bool,
+        typer.Option("--password-stdin", help="Read the old and the new password from standard input, as two lines."),
     ] = False,
 ) -> None:
-    """Change your password. It ends your other sign-ins, and this one."""
+    """Change your password. All your sign-ins end, including this one."""
     if password_stdin:
         current, new = sys.stdin.readline().rstrip("\n"), sys.stdin.readline().rstrip("\n")
     else:
         current, new = ask_secret("Current password"), _new_password()
     session.client.me.change_password(current, new)
     session.store.forget(session.server)
-    session.say("The password is changed. Sign in again with `gpuaas login`.")
+    session.say("Password changed. Sign in again with `gpuaas login`.")
 
 
 def _new_password() -> str:
@@ -155,4 +158,4 @@ def _asked(what: str) -> str:
 
 def _need_terminal(next_step: str) -> None:
     if not sys.stdin.isatty():
-        raise CommandFailed("usage", "There is no terminal to ask on.", next_step, ExitCode.USAGE)
+        raise CommandFailed("usage", "There is no terminal to ask for input.", next_step, ExitCode.USAGE)

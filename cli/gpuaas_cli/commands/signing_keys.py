@@ -6,11 +6,11 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import YesOption
-from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import SigningKey
 
-group = CommandGroup("Signing keys: what signs access tokens.")
+group = CommandGroup("Signing keys: they sign access tokens.")
 
 COLUMNS: list[Column[SigningKey]] = [
     Column("ID", lambda one: one.id, whole=True),
@@ -30,8 +30,8 @@ def list_(session: Session) -> None:
 
 @group.verb("rotate")
 def rotate(session: Session, yes: YesOption = False) -> None:
-    """Sign with a new key from now on; tokens of the old one are good until they expire."""
-    session.confirm("Make a new signing key?", yes)
+    """Create a new signing key. Tokens of the old key stay valid until they expire."""
+    session.confirm("Create a new signing key?", yes)
     print_list(session, [session.client.signing_keys.rotate()], COLUMNS)
 
 
@@ -39,7 +39,7 @@ def rotate(session: Session, yes: YesOption = False) -> None:
 def revoke(
     session: Session, key: Annotated[str, typer.Argument(help="Key id (sgk_…).")], yes: YesOption = False
 ) -> None:
-    """For a key that leaked: every access token that it signed ends now. Sessions go on with a new key."""
-    session.confirm(f"Revoke {key}? Everybody whose token it signed needs a new one.", yes)
+    """Revoke a leaked key. Every access token that it signed ends now; sessions continue with a new key."""
+    session.confirm(f"Revoke {key}? Every access token that it signed ends.", yes)
     session.client.signing_keys.revoke(key)
     session.say(f"{key} is revoked.")

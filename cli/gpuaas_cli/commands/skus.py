@@ -1,4 +1,4 @@
-"""skus: what can be asked for, and its price."""
+"""skus: what can be allocated, and its price."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.output import Column, money, print_list
 from gpuaas_cli.references import sku_id
-from gpuaas_cli.rendering import Column, money, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewSku, Sku
 
-group = CommandGroup("SKUs: what can be asked for, and its price.")
+group = CommandGroup("SKUs: what can be allocated, and its price.")
 
 SkuArgument = Annotated[str, typer.Argument(help="SKU: id or name.")]
 CountsOption = Annotated[list[int], typer.Option("--gpus", min=1, help="An offered GPU count; repeat for several.")]
@@ -24,17 +24,19 @@ COLUMNS: list[Column[Sku]] = [
     Column("OFFERED", lambda one: one.offered, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
-# One SKU has room for what a list has not.
+# A single SKU also shows what is too wide for a list.
 CHANGED = [*COLUMNS[:-1], Column("WIPE", lambda one: one.wipe_grade, whole=True)]
 
 
 GradeOption = Annotated[
     str | None,
-    typer.Option("--wipe-grade", help="What a wipe has to reach: inspected, or rebooted (whole nodes; their default)."),
+    typer.Option(
+        "--wipe-grade", help="The required wipe grade: inspected, or rebooted (for whole nodes, and their default)."
+    ),
 ]
 AcceptOption = Annotated[
     list[str] | None,
-    typer.Option("--accept-not-examined", help="A check of the wipe that need not have looked; repeat for several."),
+    typer.Option("--accept-not-examined", help="A check of the wipe that may stay not examined; repeat for several."),
 ]
 
 
@@ -53,10 +55,10 @@ def list_(session: Session) -> None:
 def create(
     session: Session,
     name: Annotated[str, typer.Argument(help="Name: a-z, 0-9 and dashes.")],
-    shape: Annotated[Shape, typer.Option("--shape", help="A whole node, or GPUs of one.")],
-    gpu_model: Annotated[str, typer.Option("--gpu-model", help="As discovery reports it.")],
+    shape: Annotated[Shape, typer.Option("--shape", help="A whole node, or some GPUs of a node.")],
+    gpu_model: Annotated[str, typer.Option("--gpu-model", help="The GPU model, as discovery reports it.")],
     gpus: CountsOption,
-    price: Annotated[int, typer.Option("--price", min=0, help="Per GPU and hour, in minor units (cents).")],
+    price: Annotated[int, typer.Option("--price", min=0, help="Price per GPU and hour, in minor units (cents).")],
     currency: Annotated[str, typer.Option("--currency", help="Three letters.")] = "USD",
     offered: Annotated[bool, typer.Option("--offered/--not-offered")] = True,
     wipe_grade: GradeOption = None,
@@ -82,12 +84,12 @@ def update(
     session: Session,
     sku: SkuArgument,
     gpus: Annotated[list[int] | None, typer.Option("--gpus", min=1, help="Offered GPU counts.")] = None,
-    price: Annotated[int | None, typer.Option("--price", min=0, help="Per GPU and hour, in minor units.")] = None,
+    price: Annotated[int | None, typer.Option("--price", min=0, help="Price per GPU and hour, in minor units.")] = None,
     offered: Annotated[bool | None, typer.Option("--offered/--not-offered")] = None,
     wipe_grade: GradeOption = None,
     accept_not_examined: AcceptOption = None,
 ) -> None:
-    """Change the counts, the price, how wipes are proven, or whether it is offered."""
+    """Change a SKU: GPU counts, price, wipe proof, or whether it is offered."""
     found = sku_id(session.client, sku)
     changed = session.client.skus.update(
         found,

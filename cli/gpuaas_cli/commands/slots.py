@@ -1,4 +1,4 @@
-"""slots: the GPUs of a node as the platform hands them out."""
+"""slots: the GPUs of a node as the platform allocates them."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,12 +7,12 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ReasonOption
+from gpuaas_cli.output import Column, print_list
 from gpuaas_cli.references import node_id, slot_id
-from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NodeSlots, Slot
 
-group = CommandGroup("Slots: the GPUs of a node as the platform hands them out.")
+group = CommandGroup("Slots: the GPUs of a node as the platform allocates them.")
 
 NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]
 SlotArgument = Annotated[str, typer.Argument(help="Slot: id, or NODE/INDEX.")]
@@ -28,7 +28,7 @@ COLUMNS: list[Column[Slot]] = [
 
 
 def _by_status(node: NodeSlots) -> str:
-    """claimed 0 1 2 3, available 4 5: in the order in which they are met."""
+    """Group slot numbers by status, in order of first appearance: `claimed 0 1 2 3, available 4 5`."""
     found: dict[str, list[str]] = {}
     for slot in node.slots:
         found.setdefault(slot.status, []).append(str(slot.slot_index))
@@ -63,7 +63,7 @@ def map_(
     status: Annotated[str | None, typer.Option("--status", help="Only nodes with a slot in this status.")] = None,
     limit: LimitOption = 200,
 ) -> None:
-    """Show what each GPU of each node does: the number of each in its status."""
+    """Show the status of each GPU of each node."""
     print_list(session, session.client.slots.map(status=status).first(limit), FLEET)
 
 
@@ -72,7 +72,9 @@ def approve(
     session: Session,
     node: NodeArgument,
     slot: Annotated[list[str] | None, typer.Option("--slot", help="Only this slot; repeat for several.")] = None,
-    shape: Annotated[CapacityShape | None, typer.Option("--shape", help="What they may be used for.")] = None,
+    shape: Annotated[
+        CapacityShape | None, typer.Option("--shape", help="The shapes for which the slots may be used.")
+    ] = None,
 ) -> None:
     """Approve the discovered slots of a node, so that they can be allocated."""
     client = session.client

@@ -22,21 +22,23 @@ def ssh(
     session: Session,
     allocation: Annotated[str, typer.Argument(help="Allocation: id or name.")],
     remote_command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Run this instead of a shell.")
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Command to run instead of a shell.")
     ] = None,
     minutes: Annotated[
         int | None,
-        typer.Option("--minutes", min=1, max=60, help="How long the certificate opens new sessions."),
+        typer.Option("--minutes", min=1, max=60, help="How long the certificate can open new sessions."),
     ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Open a shell on an allocation, or run a command there; ends with the exit code of ssh."""
+    """Open a shell on an allocation, or run a command there. Returns the exit code of ssh."""
     client = session.client
     where = project_id(session, project)
     found = allocation_id(client, where, allocation)
     with ephemeral_key() as key:
         issued = client.ssh_access.create_certificate(where, found, public_key_of(key), minutes=minutes)
         if not issued.host_ca_keys:
-            raise CommandFailed("host_ca_missing", "The platform named no host CA, so the host cannot prove itself.")
+            raise CommandFailed(
+                "host_ca_missing", "The platform named no host CA, so the host's identity cannot be checked."
+            )
         status = run_ssh(ssh_arguments(key, found, issued, remote_command or []))
     raise typer.Exit(status)

@@ -1,4 +1,4 @@
-"""ssh-certificates: which certificates open an allocation, and the end of them."""
+"""ssh-certificates: list and revoke the certificates that give access to an allocation."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -7,12 +7,12 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.output import Column, print_card, print_list
 from gpuaas_cli.references import allocation_id, principal_id, project_id
-from gpuaas_cli.rendering import Column, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import IssuedSshCertificate
 
-group = CommandGroup("SSH certificates: what opens an allocation now.")
+group = CommandGroup("SSH certificates that give access to an allocation.")
 
 AllocationArgument = Annotated[str, typer.Argument(help="Allocation: id or name.")]
 
@@ -47,14 +47,17 @@ def revoke(
     session: Session,
     allocation: AllocationArgument,
     reason: ReasonOption,
-    serial: Annotated[int | None, typer.Option("--serial", min=1, help="Only the one with this serial.")] = None,
+    serial: Annotated[
+        int | None, typer.Option("--serial", min=1, help="Only the certificate with this serial.")
+    ] = None,
     holder: Annotated[
-        str | None, typer.Option("--holder", help="Only those of this member: e-mail or id. A service account: its id.")
+        str | None,
+        typer.Option("--holder", help="Only certificates of this member (e-mail or id) or service account (id)."),
     ] = None,
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """End certificates before their time: as an administrator anybody's, else your own. Open sessions stay open."""
+    """Revoke certificates: your own, or anyone's if you are an administrator. Open sessions stay open."""
     which = f"the certificate {serial}" if serial else f"the certificates of {holder}" if holder else "all certificates"
     session.confirm(f"Revoke {which} on {allocation}?", yes)
     where, found = _find(session, project, allocation)
@@ -62,7 +65,9 @@ def revoke(
     ended = session.client.ssh_access.revoke_certificate(
         where, found, reason=reason, serial=serial, issued_to=issued_to
     )
-    print_card(session, ended, [("Revoked", ", ".join(str(one) for one in ended.revoked) or "none was left")])
+    print_card(
+        session, ended, [("Revoked", ", ".join(str(one) for one in ended.revoked) or "there was none to revoke")]
+    )
 
 
 def _find(session: Session, project: str | None, allocation: str) -> tuple[str, str]:

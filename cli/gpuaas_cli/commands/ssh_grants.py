@@ -1,4 +1,4 @@
-"""ssh-grants: a public key on an allocation, for a time."""
+"""ssh-grants: public keys that may log in to an allocation for a limited time."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,12 +9,12 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands.ssh_keys import read_public_key
 from gpuaas_cli.options import ProjectOption, YesOption, expiry
+from gpuaas_cli.output import Column, print_list
 from gpuaas_cli.references import allocation_id, credential_id, project_id, ssh_key_id
-from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewSshGrant, SshGrant
 
-group = CommandGroup("SSH grants: a public key on an allocation, for a time.")
+group = CommandGroup("SSH grants: public keys that may log in to an allocation for a limited time.")
 
 AllocationArgument = Annotated[str, typer.Argument(help="Allocation: id or name.")]
 
@@ -49,21 +49,22 @@ def create(
     key: Annotated[str | None, typer.Option("--key", help="One of your keys: id, name or fingerprint.")] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option("--key-file", exists=True, dir_okay=False, help="A public key file instead."),
+        typer.Option("--key-file", exists=True, dir_okay=False, help="A public key file instead of a stored key."),
     ] = None,
     credential: Annotated[
-        str | None, typer.Option("--credential", help="A credential of the project (ssh_key) instead: id or name.")
+        str | None,
+        typer.Option("--credential", help="A credential of the project (ssh_key) instead of a key: id or name."),
     ] = None,
     expires: Annotated[str, typer.Option("--expires", help="90m, 12h, 7d, or a time.")] = "12h",
-    note: Annotated[str | None, typer.Option("--note", help="Whose key it is, what for.")] = None,
+    note: Annotated[str | None, typer.Option("--note", help="Whose key it is, and its purpose.")] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Let a public key in, until it expires or is deleted."""
+    """Let a public key log in until the grant expires or is deleted."""
     if sum(one is not None for one in (key, key_file, credential)) != 1:
-        raise typer.BadParameter("give one of --key, --key-file and --credential")
+        raise typer.BadParameter("Give one of --key, --key-file and --credential.")
     until = expiry(expires)
     if until is None:
-        raise typer.BadParameter("a grant needs an end")
+        raise typer.BadParameter("A grant needs an end time: give --expires.")
     where, found = _find(session, project, allocation)
     new = NewSshGrant(
         expires_at=until,
@@ -83,7 +84,7 @@ def delete(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Take a grant away; the host is told at once."""
+    """Delete a grant. The host applies it immediately."""
     session.confirm(f"Delete the grant {grant}?", yes)
     where, found = _find(session, project, allocation)
     session.client.ssh_access.delete_grant(where, found, grant)

@@ -7,8 +7,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import ssh_key_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import SshKey
 
@@ -35,7 +35,7 @@ def list_(session: Session) -> None:
 def add(
     session: Session,
     file: PublicKeyFile,
-    name: Annotated[str | None, typer.Option("--name", help="The file's name when missing.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the key. Default: the file's name.")] = None,
 ) -> None:
     """Add a public key."""
     key = session.client.ssh_keys.create(name or file.stem, read_public_key(file))
@@ -57,5 +57,5 @@ def delete(
 def read_public_key(file: Path) -> str:
     text = file.read_text().strip()
     if "PRIVATE KEY" in text:
-        raise typer.BadParameter(f"{file} is a private key; give the public one ({file}.pub)")
+        raise typer.BadParameter(f"{file} is a private key; give the public key ({file}.pub)")
     return text

@@ -8,8 +8,8 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.exports import write_export
 from gpuaas_cli.options import YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list, short_moment
 from gpuaas_cli.references import tenant_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Tenant
 
@@ -49,7 +49,7 @@ def show(session: Session, tenant: TenantArgument) -> None:
 def create(
     session: Session,
     slug: Annotated[str, typer.Argument(help="Short name for paths and commands: a-z, 0-9 and dashes.")],
-    name: Annotated[str | None, typer.Option("--name", help="Full name; the slug when missing.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Full name. Default: the slug.")] = None,
 ) -> None:
     """Create a tenant."""
     _print(session, session.client.tenants.create(slug, name or slug))
@@ -57,7 +57,7 @@ def create(
 
 @group.verb("rename")
 def rename(session: Session, tenant: TenantArgument, name: Annotated[str, typer.Argument()]) -> None:
-    """Give a tenant another full name."""
+    """Change a tenant's full name."""
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), name=name))
 
 
@@ -65,15 +65,15 @@ def rename(session: Session, tenant: TenantArgument, name: Annotated[str, typer.
 def require_wipe(
     session: Session,
     tenant: TenantArgument,
-    grade: Annotated[str, typer.Argument(help="inspected (what every wipe reaches) or rebooted.")],
+    grade: Annotated[str, typer.Argument(help="The wipe grade: inspected (every wipe reaches it) or rebooted.")],
 ) -> None:
-    """Set the least that the wipe of a tenant's whole nodes has to reach, whatever the SKU asks for."""
+    """Set the minimum wipe grade for a tenant's whole nodes. It applies even if a SKU requires less."""
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), wipe_grade=grade))
 
 
 @group.verb("disable")
 def disable(session: Session, tenant: TenantArgument, yes: YesOption = False) -> None:
-    """Disable a tenant: its people may read and end what runs, and change nothing else."""
+    """Disable a tenant. Its users can only read, and release or stop what runs."""
     session.confirm(f"Disable the tenant {tenant}?", yes)
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), disabled=True))
 
@@ -86,7 +86,7 @@ def enable(session: Session, tenant: TenantArgument) -> None:
 
 @group.verb("delete")
 def delete(session: Session, tenant: TenantArgument, yes: YesOption = False) -> None:
-    """Delete an empty tenant with everything in it, after a grace period in which it can be undone."""
+    """Delete an empty tenant and its records after a grace period. Until then, `undelete` restores it."""
     session.confirm(f"Delete the tenant {tenant} with everything in it?", yes)
     deleting = session.client.tenants.delete(tenant_id(session.client, tenant))
     _print(session, deleting)
@@ -105,9 +105,9 @@ def undelete(session: Session, tenant: TenantArgument) -> None:
 def export(
     session: Session,
     tenant: TenantArgument,
-    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to: a file of JSON lines.")],
+    target: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write, as JSON lines.")],
 ) -> None:
-    """Write everything that the platform holds on a tenant into a file; never a secret."""
+    """Export all records of a tenant to a file, without secrets."""
     counts = write_export(session.client.tenants.export(tenant_id(session.client, tenant)), target)
     session.say(f"{target} has {sum(counts.values())} records of {len(counts)} kinds.")
 

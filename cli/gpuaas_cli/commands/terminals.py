@@ -1,4 +1,4 @@
-"""terminals: a shell in an allocation through the platform, where the network leads to no host; who had one."""
+"""terminals: open a shell in an allocation through the platform, without a network route to its host; list sessions."""
 
 from typing import Annotated
 
@@ -6,8 +6,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.output import Column, print_list
 from gpuaas_cli.references import allocation_id, project_id
-from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Terminal
 
@@ -26,7 +26,7 @@ COLUMNS: list[Column[Terminal]] = [
 
 
 def open_terminal(session: Session, allocation: AllocationArgument, project: ProjectOption = None) -> None:
-    """Open a shell on an allocation through the platform; ends with the shell's status. `~.` at a line's start hangs up."""
+    """Open a shell on an allocation through the platform. Returns the shell's status; `~.` on a new line disconnects."""
     from gpuaas_cli.raw_terminal import attach, window_size
     from gpuaas_sdk.terminal import TerminalStream
 
@@ -47,7 +47,7 @@ group.verb("open")(open_terminal)
 def list_(
     session: Session, allocation: AllocationArgument, limit: LimitOption = 100, project: ProjectOption = None
 ) -> None:
-    """List who had a terminal on an allocation, newest first."""
+    """List the terminals of an allocation, newest first."""
     where, found = _find(session, project, allocation)
     print_list(session, session.client.terminals.list(where, found).first(limit), COLUMNS)
 
@@ -59,7 +59,7 @@ def close(
     terminal: Annotated[str, typer.Argument(help="Terminal: id.")],
     project: ProjectOption = None,
 ) -> None:
-    """Hang up on a terminal: your own, or anybody's if you administer the project."""
+    """Close a terminal: your own, or anyone's if you administer the project."""
     where, found = _find(session, project, allocation)
     print_list(session, [session.client.terminals.close(where, found, terminal)], COLUMNS)
 

@@ -1,4 +1,4 @@
-"""trust: whether a tenant's launches need a signature, and by whose keys."""
+"""trust: whether a tenant's launches need a signature, and which keys are trusted."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +8,12 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import ReasonOption, TenantOption, YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import home_tenant_id, is_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import TrustKey, TrustPolicy
 
-group = CommandGroup("Trust: whether launches need a signature, and by whose keys.")
+group = CommandGroup("Trust: whether launches need a signature, and which keys are trusted.")
 
 COLUMNS: list[Column[TrustKey]] = [
     Column("ID", lambda one: one.id, whole=True),
@@ -35,10 +35,10 @@ def policy(session: Session, tenant: TenantOption = None) -> None:
 def require_signatures(
     session: Session,
     reason: ReasonOption,
-    off: Annotated[bool, typer.Option("--off", help="Launch unsigned artifacts too.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Allow unsigned artifacts.")] = False,
     tenant: TenantOption = None,
 ) -> None:
-    """Launch only what one of the tenant's trust keys signed."""
+    """Allow launches only of artifacts that one of the tenant's trust keys signed."""
     where = _tenant(session, tenant)
     _print(session, session.client.trust.set_policy(where, require_signature=not off, reason=reason))
 
@@ -56,7 +56,7 @@ def add_key(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The public key (cosign.pub).")],
     tenant: TenantOption = None,
 ) -> None:
-    """Trust signatures by a key."""
+    """Add a key whose signatures the tenant trusts."""
     print_list(session, [session.client.trust.create_key(_tenant(session, tenant), name, file.read_text())], COLUMNS)
 
 
@@ -68,7 +68,7 @@ def revoke_key(
     tenant: TenantOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Trust a key no more. What only it signed loses its trust; the key does not come back."""
+    """Revoke a key. Artifacts that only it signed lose their trust. This cannot be undone."""
     where = _tenant(session, tenant)
     found = key if is_id("tky", key) else _by_name(session, where, key)
     session.confirm(f"Revoke the trust key {key}?", yes)
@@ -79,13 +79,15 @@ def _by_name(session: Session, tenant: str, name: str) -> str:
     for key in session.client.trust.keys(tenant):
         if name in (key.name, key.fingerprint):
             return key.id
-    raise CommandFailed("not_found", f"There is no trust key {name}.", "List the keys.", ExitCode.NOT_FOUND)
+    raise CommandFailed(
+        "not_found", f"There is no trust key {name}.", "List the keys with `gpuaas trust keys`.", ExitCode.NOT_FOUND
+    )
 
 
 def _tenant(session: Session, given: str | None) -> str:
     tenant = home_tenant_id(session.client, given)
     if tenant is None:
-        raise CommandFailed("tenant_needed", "You belong to no tenant.", "Name one with --tenant.", ExitCode.USAGE)
+        raise CommandFailed("tenant_needed", "You belong to no tenant.", "Name a tenant with --tenant.", ExitCode.USAGE)
     return tenant
 
 

@@ -1,4 +1,4 @@
-"""up: the whole platform on this machine."""
+"""up: run the whole platform on this machine."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def up(context: typer.Context) -> None:
 
 
 def _server_program() -> str | None:
-    """Beside this command first: both are installed into one environment."""
+    """Find the server program, first beside this command: both are usually installed in one environment."""
     beside = Path(sys.argv[0]).resolve().parent / "gpuaas-server"
     return str(beside) if os.access(beside, os.X_OK) else shutil.which("gpuaas-server")
 

@@ -1,4 +1,4 @@
-"""usage: what apps were used for, whosever instance it was."""
+"""usage: what apps have measured for a project, in its own instances and in those that serve it."""
 
 from typing import Annotated
 
@@ -6,15 +6,15 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption, past
+from gpuaas_cli.output import Column, print_list, short_moment
 from gpuaas_cli.references import is_id, only_one, project_id
-from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import UsageRecord, UsageTotal
 
-group = CommandGroup("App usage: what apps have counted for a project, beside the GPU time of its allocations.")
+group = CommandGroup("App usage: what apps have measured for a project, besides the GPU time of its allocations.")
 
 InstanceOption = Annotated[
-    str | None, typer.Option("--instance", help="Only of this instance: id or name, of the project or serving it.")
+    str | None, typer.Option("--instance", help="Only of this instance (id or name), of the project or serving it.")
 ]
 
 RECORDS: list[Column[UsageRecord]] = [
@@ -41,13 +41,14 @@ def list_(
     session: Session,
     instance: InstanceOption = None,
     since: Annotated[
-        str | None, typer.Option("--since", help="What ended at this time or later, like 2030-01-31T12:00Z.")
+        str | None,
+        typer.Option("--since", help="Only records that ended at this time or later, for example 2030-01-31T12:00Z."),
     ] = None,
-    before: Annotated[str | None, typer.Option("--before", help="What ended before this time.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only records that ended before this time.")] = None,
     limit: LimitOption = 50,
     project: ProjectOption = None,
 ) -> None:
-    """List records, the latest end first."""
+    """List usage records, latest end first."""
     where = project_id(session, project)
     found = session.client.app_usage.list(
         where, instance_id=_instance(session, where, instance), since=past(since), before=past(before)
@@ -60,13 +61,13 @@ def totals(
     session: Session,
     instance: InstanceOption = None,
     first_day: Annotated[
-        str | None, typer.Option("--from", help="First day in UTC, like 2030-01-01. Else 31 days in all.")
+        str | None, typer.Option("--from", help="First day in UTC, for example 2030-01-01. Default: 31 days in all.")
     ] = None,
-    last_day: Annotated[str | None, typer.Option("--to", help="Last day in UTC, itself included. Else today.")] = None,
+    last_day: Annotated[str | None, typer.Option("--to", help="Last day in UTC, inclusive. Default: today.")] = None,
     limit: LimitOption = 200,
     project: ProjectOption = None,
 ) -> None:
-    """Show the sums of what ended within some days, for each instance and metric."""
+    """Show the totals per instance and metric of records that ended within a range of days."""
     where = project_id(session, project)
     found = session.client.app_usage.totals(
         where, instance_id=_instance(session, where, instance), first_day=first_day, last_day=last_day
@@ -75,7 +76,7 @@ def totals(
 
 
 def _instance(session: Session, where: str, text: str | None) -> str | None:
-    """One of the project, or of another that serves it: whoever is served calls it by the same name."""
+    """Find an instance by name in the project, or among the instances of other projects that serve it."""
     if text is None or is_id("ins", text):
         return text
     calls = session.client.instances

@@ -1,4 +1,4 @@
-"""users: people of a tenant, or of the platform itself."""
+"""users: people of a tenant or of the platform."""
 
 import sys
 from enum import StrEnum
@@ -8,12 +8,12 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import TenantOption, YesOption
+from gpuaas_cli.output import Column, age, print_card, print_list
 from gpuaas_cli.references import home_tenant_id, user_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import User, UserWithPassword
 
-group = CommandGroup("People: of your tenant, of --tenant, or (without one) of the platform itself.")
+group = CommandGroup("Users of your tenant, of another tenant (--tenant), or of the platform if you belong to none.")
 
 UserArgument = Annotated[str, typer.Argument(help="User: id or e-mail address.")]
 COLUMNS: list[Column[User]] = [
@@ -47,14 +47,14 @@ def show(session: Session, user: UserArgument, tenant: TenantOption = None) -> N
 @group.verb("create")
 def create(
     session: Session,
-    email: Annotated[str, typer.Argument(help="E-mail address; the name to sign in with.")],
-    name: Annotated[str | None, typer.Option("--name", help="Full name; the address when missing.")] = None,
+    email: Annotated[str, typer.Argument(help="E-mail address, used to sign in.")],
+    name: Annotated[str | None, typer.Option("--name", help="Full name. Default: the e-mail address.")] = None,
     tenant: TenantOption = None,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input.")
     ] = False,
 ) -> None:
-    """Create a user. Without a password one is made, and shown once."""
+    """Create a user. Without a password, a random one is created and shown only once."""
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     home = home_tenant_id(session.client, tenant)
     _print(session, session.client.users.create(home, email, name or email, password=password))
@@ -62,7 +62,7 @@ def create(
 
 @group.verb("disable")
 def disable(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
-    """Disable a user: all sign-ins end."""
+    """Disable a user. All sign-ins end."""
     session.confirm(f"Disable the user {user}?", yes)
     _update(session, user, tenant, disabled=True)
 
@@ -75,8 +75,8 @@ def enable(session: Session, user: UserArgument, tenant: TenantOption = None) ->
 
 @group.verb("delete")
 def delete(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
-    """Delete a user for good: name and address are removed, all access ends at once. The audit trail keeps the id."""
-    session.confirm(f"Delete the user {user} for good?", yes)
+    """Delete a user permanently. Name and address are removed and all access ends; the audit trail keeps the id."""
+    session.confirm(f"Delete the user {user} permanently?", yes)
     home = home_tenant_id(session.client, tenant)
     session.client.users.delete(home, user_id(session.client, home, user))
     session.say(f"{user} is deleted.")
@@ -84,14 +84,14 @@ def delete(session: Session, user: UserArgument, tenant: TenantOption = None, ye
 
 @group.verb("unlock")
 def unlock(session: Session, user: UserArgument, tenant: TenantOption = None) -> None:
-    """End the lockouts of a user after wrong passwords, in all networks."""
+    """Remove the lockouts of a user after wrong passwords, from all networks."""
     home = home_tenant_id(session.client, tenant)
     _print(session, session.client.users.unlock(home, user_id(session.client, home, user)))
 
 
 @group.verb("reset-password")
 def reset_password(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
-    """Make a new password, shown once; all sign-ins end."""
+    """Create a new password and show it only once. All sign-ins end."""
     session.confirm(f"Reset the password of {user}?", yes)
     _update(session, user, tenant, reset_password=True)
 
@@ -106,8 +106,8 @@ def set_platform_role(session: Session, user: UserArgument, role: Annotated[Plat
 
 @group.verb("remove-platform-role")
 def remove_platform_role(session: Session, user: UserArgument, yes: YesOption = False) -> None:
-    """Take the platform role away from a user."""
-    session.confirm(f"Take the platform role away from {user}?", yes)
+    """Remove the platform role of a user."""
+    session.confirm(f"Remove the platform role of {user}?", yes)
     found = user_id(session.client, None, user)
     session.client.users.remove_platform_role(found)
     _print(session, session.client.users.show(None, found))
@@ -148,4 +148,4 @@ def _print(session: Session, user: User) -> None:
         ],
     )
     if password:
-        session.say("The password is shown this once.")
+        session.say("The password is shown only once.")

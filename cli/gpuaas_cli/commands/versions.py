@@ -1,4 +1,4 @@
-"""versions: the life of an app's versions, for who publishes it."""
+"""versions: the lifecycle of an app's versions, for its publisher."""
 
 from typing import Annotated
 
@@ -7,15 +7,15 @@ import typer
 from gpuaas_cli.catalog_views import VERSIONS, print_version
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ProjectOption, ReasonOption, YesOption, expiry
+from gpuaas_cli.output import print_list
 from gpuaas_cli.references import app_id, app_version, project_id
-from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AppVersion
 
 group = CommandGroup("Versions of the apps that a project publishes.")
 
 AppArgument = Annotated[str, typer.Argument(help="App: slug or id.")]
-VersionArgument = Annotated[str, typer.Argument(help="Version, as in 1.2.0, or its id.")]
+VersionArgument = Annotated[str, typer.Argument(help="Version, such as 1.2.0, or its id.")]
 
 
 def _found(session: Session, app: str, version: str, project: str | None) -> AppVersion:
@@ -39,7 +39,7 @@ def show(session: Session, app: AppArgument, version: VersionArgument, project: 
 
 @group.verb("activate")
 def activate(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
-    """Offer a draft in the catalogue. Its artifact must be active."""
+    """Activate a draft: offer it in the catalogue. Its artifact must be active."""
     found = _found(session, app, version, project)
     moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, generation=found.generation)
     print_list(session, [moved], VERSIONS)
@@ -50,13 +50,13 @@ def deprecate(
     session: Session,
     app: AppArgument,
     version: VersionArgument,
-    notice: Annotated[str, typer.Option("--notice", help="What users should do; they see it.")],
+    notice: Annotated[str, typer.Option("--notice", help="What users should do; it is shown to them.")],
     retire_at: Annotated[
-        str | None, typer.Option("--retire-at", help="Not retired before: 30d, or a time like 2030-01-31T12:00Z.")
+        str | None, typer.Option("--retire-at", help="Earliest retirement: 30d, or a time such as 2030-01-31T12:00Z.")
     ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Take no new instances on a version. Those that run go on, and show the notice."""
+    """Deprecate a version. It takes no new instances; running instances continue and show the notice."""
     found = _found(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.deprecate(
@@ -74,9 +74,9 @@ def retire(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """End a deprecated version that nobody runs, or a draft. It does not come back."""
+    """Retire a draft, or a deprecated version without instances. This cannot be undone."""
     found = _found(session, app, version, project)
-    session.confirm(f"Retire {found.slug} {found.version} for ever?", yes)
+    session.confirm(f"Retire {found.slug} {found.version} permanently?", yes)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.retire(*place, reason, generation=found.generation)
     print_list(session, [moved], VERSIONS)
