@@ -43,7 +43,7 @@ bench: setup ## Measure, and write benchmarks/RESULTS.md
 	@exec $(PY) -m benchmarks
 
 screenshots: setup ## Take pictures of every page of the console into docs/images/console
-	@PYTHONPATH=tests exec $(PY) -m system_support.console.pictures
+	@PYTHONPATH=tests exec $(PY) -m system_support.console.screenshots
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
 	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done; tools/with-node npm run --silent lock

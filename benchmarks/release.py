@@ -12,8 +12,8 @@ from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host, LabError
 from gpuaas_lab.demo.steps.allocations import LITTER
 from gpuaas_sdk import Allocation, NewAllocation
-from system_support.door import Door
 from system_support.lab_site import lab_site
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 HOW = """\
@@ -80,9 +80,9 @@ class OnPlatform:
         admin, project_id = self.world.admin, self.world.project_id
         made = admin.allocations.create(project_id, NewAllocation(sku="h100-node"))[0]
         self._settled(made, "active")
-        door = Door(admin, project_id, made.id, self.directory)
-        door.get_certificate()
-        if (done := door.knock(LITTER)).returncode != 0:
+        ssh_client = SshClient(admin, project_id, made.id, self.directory)
+        ssh_client.get_certificate()
+        if (done := ssh_client.run(LITTER)).returncode != 0:
             raise RuntimeError(f"the tenant could leave nothing: {done.stderr}")
         begun = time.perf_counter()
         admin.allocations.release(project_id, made.id)

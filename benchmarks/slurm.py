@@ -16,7 +16,7 @@ from benchmarks.figures import Figure, Series, Size
 from benchmarks.slurm_files import write_files
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Operation
-from system_support.slurm_ground import Ground, slurm_ground, traces
+from system_support.slurm_lab import SlurmLab, slurm_lab, traces
 
 HOW = """\
 Booted lab hosts that have Slurm's packages and are allocated; app and person take turns on the same hosts, as the same
@@ -80,25 +80,25 @@ class ByHand:
 
 @dataclass(slots=True)
 class ByApp:
-    ground: Ground
+    lab: SlurmLab
     instance: str = ""
 
     def deploy(self) -> float:
         begun = time.perf_counter()
         name = f"bench-{time.monotonic_ns()}"
-        self.instance, operation = self.ground.launch(name, [0], packages="host")
+        self.instance, operation = self.lab.launch(name, [0], packages="host")
         return self._ended(operation) - begun
 
     def add(self, numbers: list[int]) -> float:
         begun = time.perf_counter()
-        return self._ended(self.ground.add(self.instance, *numbers)) - begun
+        return self._ended(self.lab.add(self.instance, *numbers)) - begun
 
     def decommission(self, numbers: list[int]) -> float:
         begun = time.perf_counter()
-        return self._ended(self.ground.operate(self.instance, "decommission")) - begun
+        return self._ended(self.lab.operate(self.instance, "decommission")) - begun
 
     def _ended(self, operation: Operation) -> float:
-        seen = list(self.ground.world.admin.operations.follow(self.ground.project_id, operation.id, LONGEST))
+        seen = list(self.lab.world.admin.operations.follow(self.lab.project_id, operation.id, LONGEST))
         taken = time.perf_counter()
         if seen[-1].status != "succeeded":
             raise RuntimeError(f"{operation.kind} by the app: {seen[-1].status} {seen[-1].failure}")
@@ -106,9 +106,9 @@ class ByApp:
 
 
 @contextmanager
-def controller(ground: Ground, folder: Path) -> Iterator[None]:
+def controller(lab: SlurmLab, folder: Path) -> Iterator[None]:
     """The app's own program, as its unit runs it."""
-    settings = ground.controller()
+    settings = lab.controller()
     secret = folder / "secret"
     secret.touch(0o600)
     secret.write_text(settings.client_secret)
@@ -133,22 +133,22 @@ def measured(size: Size, workers: int) -> Series:
     """`workers` in one bulk, beside the head and the one that is added alone."""
     series = Series()
     everybody = list(range(1, workers + 2))
-    with tempfile.TemporaryDirectory() as name, slurm_ground("bench-slurm", workers + 2) as ground:
+    with tempfile.TemporaryDirectory() as name, slurm_lab("bench-slurm", workers + 2) as lab:
         folder = Path(name)
-        with controller(ground, folder):
-            sides: dict[str, ByHand | ByApp] = {"by hand": ByHand(ground.hosts, folder), "app": ByApp(ground)}
+        with controller(lab, folder):
+            sides: dict[str, ByHand | ByApp] = {"by hand": ByHand(lab.hosts, folder), "app": ByApp(lab)}
             for number in range(size.rounds + (0 if size.quick else 1)):
                 for who, side in sides.items():
-                    taken = _one_node(side, ground)
+                    taken = _one_node(side, lab)
                     if number or size.quick:  # the first of each warms caches
                         _note(series, who, taken)
             for _ in range(max(1, size.rounds // 2)):
                 for who, side in sides.items():
-                    _note(series, who, _many_nodes(side, ground, everybody))
-            for host in ground.hosts:
-                host.hold_to(_share(len(ground.hosts)))
+                    _note(series, who, _many_nodes(side, lab, everybody))
+            for host in lab.hosts:
+                host.hold_to(_share(len(lab.hosts)))
             for who, side in sides.items():
-                _note(series, f"{who}, held", _many_nodes(side, ground, everybody))
+                _note(series, f"{who}, held", _many_nodes(side, lab, everybody))
     return series
 
 
@@ -157,28 +157,28 @@ def _share(hosts: int) -> float:
     return (os.cpu_count() or 2) / 2 / hosts
 
 
-def _one_node(side: ByHand | ByApp, ground: Ground) -> dict[str, float]:
+def _one_node(side: ByHand | ByApp, lab: SlurmLab) -> dict[str, float]:
     taken = {"deploy": side.deploy(), "decommission": side.decommission([])}
-    _look(ground)
+    _look(lab)
     return taken
 
 
-def _many_nodes(side: ByHand | ByApp, ground: Ground, numbers: list[int]) -> dict[str, float]:
+def _many_nodes(side: ByHand | ByApp, lab: SlurmLab, numbers: list[int]) -> dict[str, float]:
     side.deploy()
     taken = {"add one": side.add(numbers[:1]), "add many": side.add(numbers[1:])}
-    names = ground.as_user("srun", "-Q", "--input=none", f"-N{len(ground.hosts)}", "hostname", seconds=60.0).split()
-    if sorted(names) != sorted(host.name for host in ground.hosts):
+    names = lab.as_user("srun", "-Q", "--input=none", f"-N{len(lab.hosts)}", "hostname", seconds=60.0).split()
+    if sorted(names) != sorted(host.name for host in lab.hosts):
         raise RuntimeError(f"a job over all nodes ran on {names}")
     if isinstance(side, ByHand):
         taken |= {"wake one": side.wake(numbers[:1]), "wake many": side.wake(numbers[1:])}
     taken["decommission all"] = side.decommission(numbers)
-    _look(ground)
+    _look(lab)
     return taken
 
 
-def _look(ground: Ground) -> None:
+def _look(lab: SlurmLab) -> None:
     """Whoever cleaned up less would be the faster one."""
-    left = {host.name: found for host in ground.hosts if (found := traces(host))}
+    left = {host.name: found for host in lab.hosts if (found := traces(host))}
     if left:
         raise RuntimeError(f"left behind: {left}")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation
-from system_support.door import Door
 from system_support.server import RunningServer, free_port
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 HOW = """\
@@ -89,9 +89,9 @@ class OnPlatform:
         live = self._settled(made)
         if live.state != "active":
             raise RuntimeError(f"the allocation is {live.state}: {live.failure}")
-        door = Door(admin, project_id, made.id, self.directory)
-        door.get_certificate()
-        answer = door.knock("true")
+        ssh_client = SshClient(admin, project_id, made.id, self.directory)
+        ssh_client.get_certificate()
+        answer = ssh_client.run("true")
         taken = time.perf_counter() - begun
         if answer.returncode != 0:
             raise RuntimeError(f"no login: {answer.stderr}")

@@ -15,8 +15,8 @@ from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet
 from gpuaas_sdk import NewAllocation
 from gpuaas_sdk.terminal import TerminalStream
-from system_support.door import Door
 from system_support.lab_site import lab_site
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 HOW = """\
@@ -36,9 +36,9 @@ class Side(Protocol):
 
 
 class PlainSsh:
-    def __init__(self, door: Door) -> None:
+    def __init__(self, ssh_client: SshClient) -> None:
         self._master, slave = pty.openpty()
-        self.process = subprocess.Popen(door.shell(), stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(ssh_client.shell(), stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
         os.close(slave)
 
     def send(self, data: bytes) -> None:
@@ -105,11 +105,11 @@ def sides(world: World, directory: Path) -> Iterator[dict[str, Side]]:
     admin, project_id = world.admin, world.project_id
     made = admin.allocations.create(project_id, NewAllocation(sku="h100-node"))[0]
     list(admin.allocations.follow(project_id, [made.id], SECONDS))
-    door = Door(admin, project_id, made.id, directory)
-    door.get_certificate()
+    ssh_client = SshClient(admin, project_id, made.id, directory)
+    ssh_client.get_certificate()
     with ExitStack() as open_ones:
         stream = open_ones.enter_context(TerminalStream(admin, admin.terminals.open(project_id, made.id)))
-        ssh = PlainSsh(door)
+        ssh = PlainSsh(ssh_client)
         open_ones.callback(ssh.close)
         both: dict[str, Side] = {"ssh": ssh, "terminal": OnPlatform(stream)}
         for side in both.values():

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import Conflict, NewAllocation, NewSshGrant
-from system_support.door import Door
 from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -34,18 +34,18 @@ def allocation_id(world: World, request: pytest.FixtureRequest) -> Iterator[str]
     list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
 
 
-def shuts(door: Door) -> float:
-    """How long the door still opened."""
+def shuts(ssh_client: SshClient) -> float:
+    """How long the login still worked."""
     start = time.monotonic()
-    while door.opens:
+    while ssh_client.can_log_in:
         assert time.monotonic() < start + SECONDS, "the host still lets them in"
     return time.monotonic() - start
 
 
-def opens(door: Door) -> None:
+def opens(ssh_client: SshClient) -> None:
     deadline = time.monotonic() + SECONDS
-    while not door.opens:
-        assert time.monotonic() < deadline, door.knock().stderr
+    while not ssh_client.can_log_in:
+        assert time.monotonic() < deadline, ssh_client.run().stderr
 
 
 def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_moment_longer(
@@ -53,23 +53,23 @@ def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_mome
 ) -> None:
     app = LittleApp.publish(world.admin, world.project_id)
     instance_id, operation_id = app.launch(allocation_id)
-    lease, door = app.claim(operation_id), Door(world.admin, world.project_id, allocation_id, tmp_path)
-    given = app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, door.make_key())
+    lease, ssh_client = app.claim(operation_id), SshClient(world.admin, world.project_id, allocation_id, tmp_path)
+    given = app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, ssh_client.make_key())
     [certificate] = given.certificates
     assert certificate.principal == allocation_id
-    door.use(certificate)
-    assert door.knock().stdout.strip() == "gpu"
-    own = Door(world.admin, world.project_id, allocation_id, tmp_path / "own")
+    ssh_client.use(certificate)
+    assert ssh_client.run().stdout.strip() == "gpu"
+    own = SshClient(world.admin, world.project_id, allocation_id, tmp_path / "own")
     own.directory.mkdir()
     own.get_certificate()
-    with door.staying() as controllers, own.staying() as persons:
+    with ssh_client.open_session() as controllers, own.open_session() as persons:
         app.say_done(operation_id, lease)
-        shuts(door)
+        shuts(ssh_client)
         controllers.wait(SECONDS)  # hung up on, in the middle of a command
         assert persons.poll() is None
     assert app.ended(operation_id).status == "succeeded"
     with pytest.raises(Conflict) as refused:
-        app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, door.make_key())
+        app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, ssh_client.make_key())
     assert refused.value.code == "lease_lost"
     listed = {one.serial: one for one in world.admin.ssh_access.certificates(world.project_id, allocation_id)}
     assert listed[int(certificate.serial)].operation_id == operation_id
@@ -88,13 +88,13 @@ def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(
     admin.ssh_access.create_grant(
         project, allocation_id, NewSshGrant(expires_at=until, access_credential_id=credential.id)
     )
-    old, new = (Door(admin, project, allocation_id, tmp_path / name) for name in ("old", "new"))
-    for door in (old, new):
-        door.directory.mkdir()
-        door.get_certificate()  # for the host's name and its CA
+    old, new = (SshClient(admin, project, allocation_id, tmp_path / name) for name in ("old", "new"))
+    for ssh_client in (old, new):
+        ssh_client.directory.mkdir()
+        ssh_client.get_certificate()  # for the host's name and its CA
     old.take_private_key(admin.access_credentials.private_key(project, credential.id))
     opens(old)
-    with old.staying() as session:
+    with old.open_session() as session:
         admin.access_credentials.rotate(project, credential.id)
         session.wait(SECONDS)
     new.take_private_key(admin.access_credentials.private_key(project, credential.id))

@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from gpuaas_server.contract import openapi_document
 from gpuaas_server.identity.policy import RULES
-from system_support import fuzzing
+from system_support import schemathesis_cases
 from system_support.fuzzed_controller import ASKED_BY_CONTROLLERS, FuzzedController
 from system_support.nodes import NodeSignature
 from system_support.server import RunningServer
@@ -97,7 +97,7 @@ def fuzzed() -> Iterator[World]:
     with RunningServer.start(login_rate_per_minute="100000", log_level="WARNING") as running:
         world = World.create(running)
         world.offer()
-        with fuzzing.prey(world):
+        with schemathesis_cases.disposable_resources(world):
             yield world
 
 
@@ -132,7 +132,7 @@ def controller(controlled: World) -> FuzzedController:
 def send(
     case: schemathesis.Case[Any],
     world: World,
-    adapt: Callable[[schemathesis.Case[Any]], None] = fuzzing.adapt,
+    adapt: Callable[[schemathesis.Case[Any]], None] = schemathesis_cases.adapt,
     **how: Any,
 ) -> None:
     adapt(case)

@@ -18,12 +18,12 @@ from gpuaas_sdk import Client, ServiceAccountCredentials
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ids import new_id
-from system_support.fuzzing import PREY, prey
-from system_support.genuine import genuine_token
 from system_support.ledger import Ledger, until
 from system_support.nodes import NodeSignature, bundle_token, token_of
-from system_support.policy_cast import Caller, public_key
+from system_support.past_tokens import issue_past_token
+from system_support.policy_callers import Caller, public_key
 from system_support.policy_requests import RECIPES
+from system_support.schemathesis_cases import RESOURCES, disposable_resources
 from system_support.server import RunningServer
 from system_support.world import World
 
@@ -44,7 +44,7 @@ NOUNS_OF_APPS = {
     "receipts": "receipt_id",
     "access-credentials": "credential_id",
 }
-# Keys of the platform are nobody's prey: their ids are well formed and lead nowhere.
+# Keys of the platform are nobody's disposable_resources: their ids are well formed and lead nowhere.
 NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk"), "served_project_id": new_id("prj")}
 
 
@@ -60,7 +60,7 @@ class Door:
 
     def ask(self, action: str, ids: dict[str, str] | None = None, body: object = None) -> httpx.Response:
         method, path = self.operations[action]
-        known = {name: quote(value, safe="") for name, value in {**NOTHING, **PREY, **(ids or {})}.items()}
+        known = {name: quote(value, safe="") for name, value in {**NOTHING, **RESOURCES, **(ids or {})}.items()}
         own = not RULES[action].roles and RULES[action].scope == "apps:control"
         headers = {"Authorization": f"Bearer {self.controller}"} if own else None
         return self.http.request(method, path.format(**known), json=body, headers=headers)
@@ -96,7 +96,7 @@ def open_door(server: RunningServer) -> Iterator[Door]:
         for method, operation in methods.items()
     }
     headers = {"Authorization": f"Bearer {world.bearer('platform_admin')}"}
-    with prey(world), httpx.Client(base_url=server.url, headers=headers, timeout=30) as http:
+    with disposable_resources(world), httpx.Client(base_url=server.url, headers=headers, timeout=30) as http:
         ledger = Ledger(server.database_url())
         idle = "SELECT 1 FROM node_tasks WHERE status = 'pending'"
         until(lambda: not ledger.rows(idle), "the hosts to have done all that was asked of them")
@@ -104,8 +104,8 @@ def open_door(server: RunningServer) -> Iterator[Door]:
 
 
 def _controller(world: World) -> str:
-    """The token of a service account that controls the app of the prey."""
-    apps = [PREY["instance_app"]]
+    """The token of a service account that controls the app of the disposable_resources."""
+    apps = [RESOURCES["instance_app"]]
     account = world.admin.service_accounts.create(world.project_id, "at the door", ["apps:control"], app_slugs=apps)
     assert account.key is not None
     secret = account.key.secret or ""
@@ -131,7 +131,7 @@ def bodies() -> dict[str, dict[str, object]]:
     """Every endpoint that takes a body, with a good one. Agents' are signed, and tried below."""
     caller = Caller("somebody", "", "a-password-of-somebody")
     others = {name for name in RECIPES if name.startswith("agent_")} | TAKE_BYTES
-    found = {name: recipe.body_for(caller, PREY) for name, recipe in RECIPES.items() if name not in others}
+    found = {name: recipe.body_for(caller, RESOURCES) for name, recipe in RECIPES.items() if name not in others}
     return {name: body for name, body in found.items() if isinstance(body, dict)}
 
 
@@ -160,7 +160,7 @@ def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door)
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         body = bodies().get(action)
         for name in names if not action.startswith("agent_") and action not in TAKE_BYTES else ():
-            prefix = {**NOTHING, **PREY}[name].partition("_")[0]
+            prefix = {**NOTHING, **RESOURCES}[name].partition("_")[0]
             for bad in (
                 "nope",
                 f"{prefix}_",
@@ -190,15 +190,20 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
     stranger = World.create(server)
     headers = {"Authorization": f"Bearer {stranger.bearer('tenant_admin')}"}
     own = stranger.project_id
-    foreign = (PREY["tenant_id"], PREY["project_id"], PREY["allocation_id"], PREY["service_account_id"])
+    foreign = (
+        RESOURCES["tenant_id"],
+        RESOURCES["project_id"],
+        RESOURCES["allocation_id"],
+        RESOURCES["service_account_id"],
+    )
     before = open_door.content()
     for path in (
         f"/tenants/{foreign[0]}",
-        f"/tenants/{foreign[0]}/users/{PREY['user_id']}",
+        f"/tenants/{foreign[0]}/users/{RESOURCES['user_id']}",
         f"/projects/{foreign[1]}",
         f"/projects/{foreign[1]}/allocations/{foreign[2]}",
         f"/projects/{foreign[1]}/service-accounts/{foreign[3]}",
-        *(f"/projects/{foreign[1]}/{noun}/{PREY[name]}" for noun, name in NOUNS_OF_APPS.items()),
+        *(f"/projects/{foreign[1]}/{noun}/{RESOURCES[name]}" for noun, name in NOUNS_OF_APPS.items()),
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
         answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark}, timeout=60)
@@ -210,12 +215,15 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         ("GET", f"/projects/{own}/allocations/{foreign[2]}", None, foreign[2]),
         ("GET", f"/projects/{own}/allocations/{foreign[2]}/timeline", None, foreign[2]),
         ("GET", f"/projects/{own}/service-accounts/{foreign[3]}", None, foreign[3]),
-        ("GET", f"{users}/{PREY['user_id']}", None, PREY["user_id"]),
+        ("GET", f"{users}/{RESOURCES['user_id']}", None, RESOURCES["user_id"]),
         ("POST", f"/projects/{own}/allocations/{foreign[2]}/release", {}, foreign[2]),
-        ("PUT", f"/projects/{own}/members/{PREY['user_id']}", {"role": "project_viewer"}, PREY["user_id"]),
-        *(("GET", f"/projects/{own}/{noun}/{PREY[name]}", None, PREY[name]) for noun, name in NOUNS_OF_APPS.items()),
-        ("POST", f"/projects/{own}/instances/{PREY['instance_id']}/stop", {}, PREY["instance_id"]),
-        ("POST", f"/projects/{own}/operations/{PREY['operation_id']}/cancel", {}, PREY["operation_id"]),
+        ("PUT", f"/projects/{own}/members/{RESOURCES['user_id']}", {"role": "project_viewer"}, RESOURCES["user_id"]),
+        *(
+            ("GET", f"/projects/{own}/{noun}/{RESOURCES[name]}", None, RESOURCES[name])
+            for noun, name in NOUNS_OF_APPS.items()
+        ),
+        ("POST", f"/projects/{own}/instances/{RESOURCES['instance_id']}/stop", {}, RESOURCES["instance_id"]),
+        ("POST", f"/projects/{own}/operations/{RESOURCES['operation_id']}/cancel", {}, RESOURCES["operation_id"]),
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
         url = f"{server.url}/api/v1{path}"
@@ -264,9 +272,9 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, doo
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     longer = httpx.get(me, headers={"Authorization": f"Bearer {'a' * 20_000}"}, timeout=60)
     assert_problem(longer, "header_too_large")  # nobody looks whether that is a token
-    young = genuine_token(server, door.ledger, user_id, timedelta(minutes=1))
+    young = issue_past_token(server, door.ledger, user_id, timedelta(minutes=1))
     assert httpx.get(me, headers={"Authorization": f"Bearer {young}"}, timeout=60).status_code == 200
-    old = genuine_token(server, door.ledger, user_id, timedelta(minutes=16))
+    old = issue_past_token(server, door.ledger, user_id, timedelta(minutes=16))
     assert_problem(httpx.get(me, headers={"Authorization": f"Bearer {old}"}, timeout=60), "token_expired")
     for other in ("Bearer", "Basic YTpi", genuine):
         assert_problem(httpx.get(me, headers={"Authorization": other}, timeout=60), "token_invalid")
@@ -335,7 +343,7 @@ def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, d
     assert_problem(node.send("POST", "/inventory", body, header), "agent_signature_invalid")
     assert_problem(node.send("POST", "/heartbeat?x=1", body, header), "agent_signature_invalid")
     header = node.sign("POST", f"{AGENT}/heartbeat", body)
-    other = header.replace(node.node_id, PREY["node_id"])
+    other = header.replace(node.node_id, RESOURCES["node_id"])
     assert_problem(node.send("POST", "/heartbeat", body, other), "agent_signature_invalid")
     nobody = header.replace(node.node_id, new_id("nod"))
     assert_problem(node.send("POST", "/heartbeat", body, nobody), "agent_signature_invalid")
@@ -361,7 +369,7 @@ def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, op
         "evidence": {},
     }
     report["failure"] = {"code": "no", "message": "no", "next_step": "", "retryable": False}
-    assert_problem(node.call("POST", f"/tasks/{PREY['task_id']}/result", report), "task_not_found")
+    assert_problem(node.call("POST", f"/tasks/{RESOURCES['task_id']}/result", report), "task_not_found")
     assert_problem(node.call("POST", f"/tasks/{new_id('tsk')}/result", report), "task_not_found")
     stale = {**report, "generation": task.generation + 1}
     assert_problem(node.call("POST", f"/tasks/{task.id}/result", stale), "stale_generation")

@@ -23,7 +23,7 @@ from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
 
-from system_support.console.needed import insist_on_a_browser
+from system_support.console.requirements import require_browser
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_many_instances_are_measured_against_few_by_every_look_and_stream() -> N
 
 @pytest.mark.slow
 def test_the_console_is_measured_in_a_browser_against_the_api_and_an_empty_page() -> None:
-    insist_on_a_browser()
+    require_browser()
     figures = console.run(Size.smoke())
     assert len(figures) == 3
     assert all(figure.value > 0 for figure in figures)

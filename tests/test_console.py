@@ -12,8 +12,8 @@ from gpuaas_sdk import NewAllocation
 from gpuaas_sdk.testing import RunningServer
 from system_support.console.axe import violations
 from system_support.console.browser import Visitor, chromium, visitor
-from system_support.console.needed import insist_on_a_browser
-from system_support.console.scene import Scene, scene
+from system_support.console.requirements import require_browser
+from system_support.console.sample_cloud import SampleCloud, sample_cloud
 from system_support.parity.pages import routes
 
 pytestmark = pytest.mark.timeout(300)
@@ -24,19 +24,19 @@ HANG = 30_000.0  # milliseconds, after which nobody waits any more; what is prom
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    insist_on_a_browser()
+    require_browser()
     with chromium() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def cloud(browser: Browser) -> Iterator[Scene]:
-    with RunningServer.start(login_rate_per_minute="100000") as server, scene(server) as made:
+def cloud(browser: Browser) -> Iterator[SampleCloud]:
+    with RunningServer.start(login_rate_per_minute="100000") as server, sample_cloud(server) as made:
         yield made
 
 
 @pytest.fixture
-def mia(browser: Browser, cloud: Scene) -> Iterator[Visitor]:
+def mia(browser: Browser, cloud: SampleCloud) -> Iterator[Visitor]:
     """The administrator of the project."""
     with visitor(browser, cloud.url) as made:
         made.log_in(cloud.people["project_admin"])
@@ -68,7 +68,7 @@ def narrowed(page: Page) -> int:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_page_can_be_used_by_everybody_on_a_desk_and_on_a_phone(
-    browser: Browser, cloud: Scene, dark: bool
+    browser: Browser, cloud: SampleCloud, dark: bool
 ) -> None:
     faults: list[str] = []
     titles: set[str] = set()
@@ -96,7 +96,7 @@ def forgotten(seen: list[str]) -> list[str]:
 
 
 def test_an_address_that_leads_nowhere_says_so_and_a_stranger_is_asked_to_log_in(
-    browser: Browser, cloud: Scene, mia: Visitor
+    browser: Browser, cloud: SampleCloud, mia: Visitor
 ) -> None:
     mia.page.goto(f"{cloud.url}/no/such/page")
     expect(mia.page.get_by_role("heading", level=1)).to_be_visible()
@@ -113,7 +113,7 @@ def test_an_address_that_leads_nowhere_says_so_and_a_stranger_is_asked_to_log_in
 OF_ONESELF = {"Add a key", "Change password"}
 
 
-def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cloud: Scene) -> None:
+def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cloud: SampleCloud) -> None:
     with visitor(browser, cloud.url) as vera, visitor(browser, cloud.url) as mia:
         vera.log_in(cloud.people["project_viewer"])
         mia.log_in(cloud.people["project_admin"])
@@ -128,24 +128,24 @@ def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cl
         assert "Add a member" in offered
 
 
-def test_what_an_operator_sees_is_closed_to_others(cloud: Scene, mia: Visitor) -> None:
+def test_what_an_operator_sees_is_closed_to_others(cloud: SampleCloud, mia: Visitor) -> None:
     for path in ("/ops/nodes", "/ops/blocked"):
         mia.visit(path)
         mia.sees("Your roles do not allow this")
     mia.complaints.clear()  # the refusals themselves
 
 
-def test_a_change_is_on_the_screen_within_a_second(cloud: Scene, mia: Visitor) -> None:
+def test_a_change_is_on_the_screen_within_a_second(cloud: SampleCloud, mia: Visitor) -> None:
     mia.visit(f"/allocations?project={cloud.project_id}")
     delays = [seen_after(cloud, mia) for _ in range(3)]
     print(f"from the API's answer to the screen: {', '.join(f'{one * 1000:.0f} ms' for one in delays)}")
 
 
-def allocated(cloud: Scene, name: str) -> None:
+def allocated(cloud: SampleCloud, name: str) -> None:
     cloud.admin.allocations.create(cloud.project_id, NewAllocation(sku="h100-slice", gpu_count=1, name=name))
 
 
-def seen_after(cloud: Scene, made: Visitor) -> float:
+def seen_after(cloud: SampleCloud, made: Visitor) -> float:
     name = f"live-{secrets.token_hex(3)}"
     allocated(cloud, name)
     begun = time.monotonic()
@@ -153,7 +153,7 @@ def seen_after(cloud: Scene, made: Visitor) -> float:
     return time.monotonic() - begun
 
 
-def test_a_lost_connection_is_shown_and_heals_without_losing_an_event(cloud: Scene, mia: Visitor) -> None:
+def test_a_lost_connection_is_shown_and_heals_without_losing_an_event(cloud: SampleCloud, mia: Visitor) -> None:
     page = mia.page
     mia.visit(f"/allocations?project={cloud.project_id}")
     expect(page.locator('[data-live="live"]')).to_be_attached()
@@ -181,7 +181,7 @@ def until_focused(page: Page, wanted: Locator, key: str = "Tab") -> None:
     raise AssertionError(f"{wanted} cannot be reached with {key}")
 
 
-def test_an_allocation_is_made_and_released_without_a_mouse(browser: Browser, cloud: Scene) -> None:
+def test_an_allocation_is_made_and_released_without_a_mouse(browser: Browser, cloud: SampleCloud) -> None:
     with visitor(browser, cloud.url) as jonas:
         page, keys = jonas.page, jonas.page.keyboard
         grant = cloud.people["project_member"].grant()

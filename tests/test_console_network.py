@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from system_support.console.browser import ALONE, CHROMIUM, FLAGS
-from system_support.console.needed import insist_on_a_browser
+from system_support.console.requirements import require_browser
 from system_support.documents import REPOSITORY
 
 pytestmark = pytest.mark.timeout(300)
@@ -30,7 +30,7 @@ def python(*arguments: str) -> "subprocess.CompletedProcess[str]":
 @pytest.fixture(scope="module", autouse=True)
 def namespaces() -> None:
     """On a machine that gives none, tests run with the plain browser; CI must have them."""
-    insist_on_a_browser()
+    require_browser()
     tried = python("-c", ENTER)
     if tried.returncode != 0:
         said = f"no network namespace is to be had here: {tried.stderr.strip().splitlines()[-1]}"

@@ -11,9 +11,9 @@ from gpuaas_sdk import NewAllocation
 from gpuaas_sdk.testing.agents import SimulatedAgents
 from gpuaas_slurm.controller import Slurm
 from system_support.console.browser import Visitor, chromium, visitor
-from system_support.console.needed import insist_on_a_browser
-from system_support.echo_ground import at_work
-from system_support.slurm_ground import USER, Ground, slurm_ground, traces
+from system_support.console.requirements import require_browser
+from system_support.echo_lab import at_work
+from system_support.slurm_lab import USER, SlurmLab, slurm_lab, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 HANG = 120_000.0  # milliseconds, after which nobody waits any more
@@ -23,7 +23,7 @@ HANG = 120_000.0  # milliseconds, after which nobody waits any more
 class Story:
     """What later chapters know of earlier ones."""
 
-    ground: Ground
+    lab: SlurmLab
     mia: Visitor
     cluster: str = ""
     other: str = ""
@@ -34,7 +34,7 @@ class Story:
 
     def launch(self, name: str, host: int) -> str:
         """From the catalog, as one that has never been there: a cluster of one node. Its id."""
-        place = self.ground.places[host]
+        place = self.lab.places[host]
         self.mia.visit("/catalog")
         self.page.get_by_role("link", name="Slurm").first.click()
         self.page.locator("main").get_by_role("link", name="Launch").or_(
@@ -71,25 +71,25 @@ class Story:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    insist_on_a_browser()
+    require_browser()
     with chromium() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def ground(browser: Browser) -> Iterator[Ground]:
+def lab(browser: Browser) -> Iterator[SlurmLab]:
     slurm = Slurm()
     slurm.health_seconds = 1.0
-    with slurm_ground("console", 3) as made, at_work(slurm, made.controller()):
+    with slurm_lab("console", 3) as made, at_work(slurm, made.controller()):
         yield made
 
 
 @pytest.fixture(scope="module")
-def story(browser: Browser, ground: Ground) -> Iterator[Story]:
+def story(browser: Browser, lab: SlurmLab) -> Iterator[Story]:
     """Told by the administrator of the project, in one sitting."""
-    with visitor(browser, ground.world.server.url) as mia:
-        mia.log_in(ground.world.credentials("project_admin"))
-        yield Story(ground, mia)
+    with visitor(browser, lab.world.server.url) as mia:
+        mia.log_in(lab.world.credentials("project_admin"))
+        yield Story(lab, mia)
         assert mia.complaints == []
 
 
@@ -98,11 +98,11 @@ def test_a_cluster_is_launched_from_the_catalog_and_seen_to_run(story: Story) ->
     story.becomes("Running")
     expect(story.member("worker/1")).to_contain_text("Ready")
     expect(story.page.get_by_text("sudo -iu researcher sinfo -N")).to_be_visible()  # the way in, to copy
-    assert story.ground.instance(story.cluster).status == "running"
+    assert story.lab.instance(story.cluster).status == "running"
 
 
 def test_a_command_is_run_in_the_terminal_of_an_allocation(story: Story) -> None:
-    story.mia.visit(f"/allocations/{story.ground.places[0]}")
+    story.mia.visit(f"/allocations/{story.lab.places[0]}")
     story.mia.button("terminal_open").click()
     expect(story.page.locator('[data-terminal="open"]')).to_be_visible(timeout=HANG)
     screen = story.page.locator(".xterm-rows")
@@ -118,7 +118,7 @@ def test_a_command_is_run_in_the_terminal_of_an_allocation(story: Story) -> None
 def test_a_worker_is_added_drained_and_removed_and_its_host_is_proven_clean(story: Story) -> None:
     story.mia.visit(f"/workloads/{story.cluster}")
     dialog = story.mia.begin("member_operation_create")
-    dialog.locator(f'[data-allocation="{story.ground.places[1]}"] input').check()
+    dialog.locator(f'[data-allocation="{story.lab.places[1]}"] input').check()
     dialog.locator("[data-submit]").click()
     story.page.wait_for_url(re.compile("/operations/op_"))
     story.becomes("Succeeded")
@@ -129,15 +129,15 @@ def test_a_worker_is_added_drained_and_removed_and_its_host_is_proven_clean(stor
             story.mia.visit(f"/workloads/{story.cluster}")
             expect(story.member("worker/2")).to_contain_text(after)
     expect(story.page.get_by_text("nothing is left")).to_be_visible(timeout=HANG)
-    assert traces(story.ground.hosts[1]) == []
+    assert traces(story.lab.hosts[1]) == []
     story.mia.visit(f"/workloads/{story.cluster}")
-    story.ground.rests(story.cluster)  # the cluster gets another key, because a worker has left
-    assert [one.status for one in story.ground.rotations(story.cluster)] == ["succeeded"]
+    story.lab.rests(story.cluster)  # the cluster gets another key, because a worker has left
+    assert [one.status for one in story.lab.rotations(story.cluster)] == ["succeeded"]
     expect(story.page.get_by_text("Reconcile in progress")).to_have_count(0, timeout=HANG)
 
 
 def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: Story) -> None:
-    host = story.ground.hosts[2]
+    host = story.lab.hosts[2]
     host.run(["useradd", "--no-create-home", "--uid", "4242", USER])
     story.other = story.launch("blocked", 2)
     story.becomes("Failed")
@@ -153,10 +153,10 @@ def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: S
 
 
 def test_who_may_only_look_sees_the_same_and_is_offered_nothing(browser: Browser, story: Story) -> None:
-    ground = story.ground
-    with visitor(browser, ground.world.server.url) as vera:
-        vera.log_in(ground.world.credentials("project_viewer"))
-        for path in ("/", "/workloads", f"/workloads/{story.cluster}", f"/allocations/{ground.places[0]}"):
+    lab = story.lab
+    with visitor(browser, lab.world.server.url) as vera:
+        vera.log_in(lab.world.credentials("project_viewer"))
+        for path in ("/", "/workloads", f"/workloads/{story.cluster}", f"/allocations/{lab.places[0]}"):
             vera.visit(path)
             assert vera.offered() == set(), path
         vera.visit(f"/workloads/{story.cluster}")
@@ -173,13 +173,13 @@ def test_a_decommission_ends_with_a_receipt_for_every_member(story: Story) -> No
     receipts = story.page.get_by_text("nothing is left")
     expect(receipts).to_have_count(2)  # of the controller and of the worker
     expect(story.page.locator("main").get_by_text("Clean", exact=True)).to_have_count(2)
-    assert [traces(host) for host in story.ground.hosts[:2]] == [[], []]
+    assert [traces(host) for host in story.lab.hosts[:2]] == [[], []]
 
 
 @pytest.fixture
-def newcomer(ground: Ground) -> Iterator[SimulatedAgents]:
+def newcomer(lab: SlurmLab) -> Iterator[SimulatedAgents]:
     """A host that cannot prove its wipe, until it is repaired. It speaks the real protocol, and breaks on demand."""
-    world = ground.world
+    world = lab.world
     bundle = world.server.directory / "newcomer"
     bundle.write_text(world.admin.enrolment_tokens.create(note="a new host").bundle or "")
     agents = SimulatedAgents(bundle, ["--nodes", "1", "--first-index", "700", "--fail-rate", "verify_wipe=1.0"])
@@ -191,9 +191,9 @@ def newcomer(ground: Ground) -> Iterator[SimulatedAgents]:
 
 
 def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
-    browser: Browser, ground: Ground, newcomer: SimulatedAgents
+    browser: Browser, lab: SlurmLab, newcomer: SimulatedAgents
 ) -> None:
-    world = ground.world
+    world = lab.world
     with visitor(browser, world.server.url) as olga:
         olga.log_in(world.credentials("platform_admin"))
         olga.visit("/ops/nodes")
@@ -202,9 +202,9 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
         olga.act("slot_approve", "sim-00700")
         expect(olga.page.get_by_role("row").filter(has_text="Available").first).to_be_visible(timeout=HANG)
         # The lab's hosts are all taken: this lands on the new one.
-        made = world.admin.allocations.create(ground.project_id, NewAllocation(sku="h100-node", name="short"))[0]
-        settled(ground, made.id, "active")
-        world.admin.allocations.release(ground.project_id, made.id)
+        made = world.admin.allocations.create(lab.project_id, NewAllocation(sku="h100-node", name="short"))[0]
+        settled(lab, made.id, "active")
+        world.admin.allocations.release(lab.project_id, made.id)
         olga.visit("/ops/blocked")
         expect(olga.page.get_by_role("row").filter(has_text="short")).to_be_visible(timeout=HANG)
         expect(olga.page.get_by_role("row").filter(has_text="sim-00700")).to_contain_text("0, 1, 2, 3, 4, 5, 6, 7")
@@ -215,6 +215,6 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
         assert olga.complaints == []
 
 
-def settled(ground: Ground, allocation: str, state: str) -> None:
-    seen = [one.state for one in ground.world.admin.allocations.follow(ground.project_id, [allocation], 60)]
+def settled(lab: SlurmLab, allocation: str, state: str) -> None:
+    seen = [one.state for one in lab.world.admin.allocations.follow(lab.project_id, [allocation], 60)]
     assert seen[-1] == state

@@ -13,14 +13,14 @@ from playwright.sync_api import Browser, Page, expect
 from gpuaas_sdk import PasswordCredentials
 from gpuaas_sdk.testing import RunningServer
 from system_support.console.browser import Visitor, chromium, visitor
-from system_support.console.needed import insist_on_a_browser
+from system_support.console.requirements import require_browser
 
 pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    insist_on_a_browser()
+    require_browser()
     with chromium() as started:
         yield started
 

@@ -15,9 +15,9 @@ import pytest
 
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, GpuaasError, NewAllocation, Timeline
-from system_support.door import Door
 from system_support.hostile_tricks import STATE, TRICKS, Trick, looking_script, planting_script
 from system_support.lab_site import lab_site
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.hostile, pytest.mark.timeout(600)]
@@ -31,16 +31,16 @@ class Guest:
     world: World
     project_id: str
     allocation: Allocation
-    door: Door
+    ssh_client: SshClient
 
     @classmethod
     def arrive(cls, world: World, slug: str, directory: Path) -> "Guest":
         tenant = world.admin.tenants.create(slug, slug)
         project = world.admin.projects.create(tenant.id, slug, slug)
         (made,) = world.admin.allocations.create(project.id, NewAllocation(sku="h100-node"))
-        guest = cls(world, project.id, made, Door(world.admin, project.id, made.id, directory))
+        guest = cls(world, project.id, made, SshClient(world.admin, project.id, made.id, directory))
         assert guest.settle().state == "active", guest.allocation.failure
-        guest.door.get_certificate()
+        guest.ssh_client.get_certificate()
         return guest
 
     def settle(self) -> Allocation:
@@ -51,7 +51,7 @@ class Guest:
     def become_root(self, script: str) -> subprocess.CompletedProcess[str]:
         """Over ssh, as text that no command line shows: a look for a process must not find itself."""
         packed = base64.b64encode(script.encode()).decode()
-        return self.door.knock(f"echo {packed} | base64 -d | sudo bash", seconds=60)
+        return self.ssh_client.run(f"echo {packed} | base64 -d | sudo bash", seconds=60)
 
     def look(self) -> set[str]:
         """The names of the tricks that are there."""
@@ -117,8 +117,8 @@ def test_the_proof_is_of_the_grade_that_is_required_and_says_what_was_not_examin
 
 
 def test_the_attackers_certificate_opens_nothing_any_more(aftermath: Aftermath) -> None:
-    assert not aftermath.attacker.door.opens
-    assert aftermath.next_tenant.door.opens
+    assert not aftermath.attacker.ssh_client.can_log_in
+    assert aftermath.next_tenant.ssh_client.can_log_in
 
 
 def test_what_can_not_be_undone_keeps_the_host_out_of_the_pool(aftermath: Aftermath) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.rules import Level
-from system_support.policy_cast import RELATIONS, Caller, Cast, gathered
+from system_support.policy_callers import RELATIONS, Caller, PolicyFixture, policy_fixture
 from system_support.policy_requests import RECIPES, Recipe
 from system_support.server import RunningServer
 from system_support.world import World
@@ -41,10 +41,10 @@ def endpoints(server: RunningServer) -> dict[str, Endpoint]:
 
 
 @pytest.fixture(scope="module")
-def cast(server: RunningServer) -> Iterator[Cast]:
+def fixture(server: RunningServer) -> Iterator[PolicyFixture]:
     home, away = World.create(server), World.create(server)
     home.offer()
-    with gathered(home, away) as everybody:
+    with policy_fixture(home, away) as everybody:
         yield everybody
 
 
@@ -75,19 +75,19 @@ class Cell:
         return self.caller.expected(self.action, self.relation)
 
 
-def _cells(action: str, cast: Cast) -> list[Cell]:
+def _cells(action: str, fixture: PolicyFixture) -> list[Cell]:
     """Where the path names no place, there is only one relation to try."""
     relations = RELATIONS if RULES[action].level in (Level.TENANT, Level.PROJECT) else RELATIONS[:1]
-    cells = [Cell(action, caller, relation) for caller in cast.callers for relation in relations]
+    cells = [Cell(action, caller, relation) for caller in fixture.callers for relation in relations]
     return [*cells, Cell(action, None, "own")]
 
 
-def _ask(http: httpx.Client, cast: Cast, endpoint: Endpoint, cell: Cell) -> httpx.Response:
+def _ask(http: httpx.Client, fixture: PolicyFixture, endpoint: Endpoint, cell: Cell) -> httpx.Response:
     recipe = RECIPES[cell.action]
-    ids = recipe.ids_for(cast.places[cell.relation])
+    ids = recipe.ids_for(fixture.places[cell.relation])
     caller = cell.caller or Caller("anonymous", "")
     if cell.expected == 200 and recipe.fresh is not None:
-        ids |= recipe.fresh(cast, caller, ids)
+        ids |= recipe.fresh(fixture, caller, ids)
     headers = {"X-Correlation-ID": cell.correlation_id}
     if caller.token:
         headers["Authorization"] = f"Bearer {caller.token}"
@@ -108,14 +108,14 @@ def _complaint(cell: Cell, recipe: Recipe, answer: httpx.Response) -> str | None
 
 @pytest.mark.parametrize("action", sorted(RECIPES))
 def test_the_gate_answers_what_the_policy_says(
-    action: str, cast: Cast, endpoints: dict[str, Endpoint], http: httpx.Client
+    action: str, fixture: PolicyFixture, endpoints: dict[str, Endpoint], http: httpx.Client
 ) -> None:
-    cells = _cells(action, cast)
-    answers = {cell: _ask(http, cast, endpoints[action], cell) for cell in cells}
+    cells = _cells(action, fixture)
+    answers = {cell: _ask(http, fixture, endpoints[action], cell) for cell in cells}
     complaints = [_complaint(cell, RECIPES[action], answer) for cell, answer in answers.items()]
     assert [complaint for complaint in complaints if complaint] == []
     refused = {cell.correlation_id for cell in cells if cell.expected in (403, 404)}
-    trail = cast.admin.audit.list(action=action, outcome="denied")
+    trail = fixture.admin.audit.list(action=action, outcome="denied")
     written = [
         record.correlation_id
         for record in trail
@@ -134,9 +134,9 @@ def test_no_request_is_kept_for_an_endpoint_that_is_gone(endpoints: dict[str, En
     assert sorted(RECIPES.keys() - endpoints.keys()) == []
 
 
-def test_a_refusal_says_which_roles_would_do(cast: Cast, http: httpx.Client) -> None:
-    viewer = next(caller for caller in cast.callers if caller.name == "project_viewer")
-    path = f"/api/v1/projects/{cast.places['own']['project_id']}/allocations"
+def test_a_refusal_says_which_roles_would_do(fixture: PolicyFixture, http: httpx.Client) -> None:
+    viewer = next(caller for caller in fixture.callers if caller.name == "project_viewer")
+    path = f"/api/v1/projects/{fixture.places['own']['project_id']}/allocations"
     headers = {"Authorization": f"Bearer {viewer.token}"}
     refused = http.post(path, json={"sku": "h100-slice"}, headers=headers).json()
     assert refused["code"] == "forbidden"

@@ -11,8 +11,8 @@ import pytest
 from gpuaas_sdk import NewInstance, Operation, Placement
 from gpuaas_sdk.testing import as_replica, crashing_replica
 from gpuaas_slurm.controller import Slurm
-from system_support.echo_ground import at_work
-from system_support.slurm_ground import MANIFEST, USER, Ground, packages, slurm_ground, traces
+from system_support.echo_lab import at_work
+from system_support.slurm_lab import MANIFEST, USER, SlurmLab, packages, slurm_lab, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 APP = "gpuaas_slurm.controller:Slurm"
@@ -20,30 +20,30 @@ OLD, NEW = "0.1.0", "0.2.0"
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
-    with slurm_ground("slurm-bare", 2, layer=None) as made:
+def lab() -> Iterator[SlurmLab]:
+    with slurm_lab("slurm-bare", 2, layer=None) as made:
         made.publish(MANIFEST.replace(f"version: {OLD}", f"version: {NEW}"), with_a_note(packages()))
         yield made
 
 
-def launch_old(ground: Ground, name: str) -> tuple[str, Operation]:
+def launch_old(lab: SlurmLab, name: str) -> tuple[str, Operation]:
     """Of the older of two versions, on the first host."""
-    intent = [Placement(component_key=key, allocation_id=ground.places[0]) for key in ("controller", "worker")]
+    intent = [Placement(component_key=key, allocation_id=lab.places[0]) for key in ("controller", "worker")]
     new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD)
-    started = ground.world.admin.instances.create(ground.project_id, new)
-    return started.instance.id, ground.succeeds(started.operation)
+    started = lab.world.admin.instances.create(lab.project_id, new)
+    return started.instance.id, lab.succeeds(started.operation)
 
 
-def bare(ground: Ground) -> list[list[str]]:
+def bare(lab: SlurmLab) -> list[list[str]]:
     """Of the package manager's own records nothing is asked: it writes down that something was there once."""
     records = ("var/lib/dpkg/", "var/log/", "var/cache/", "var/lib/apt/", "var/lib/systemd/deb-systemd")
-    found = [traces(host, layer=None) for host in ground.hosts]
+    found = [traces(host, layer=None) for host in lab.hosts]
     return [[name for name in names if not name.startswith(records)] for names in found]
 
 
-def brought(ground: Ground) -> str:
+def brought(lab: SlurmLab) -> str:
     """The digest of the artifact that the host's packages came from."""
-    told = json.loads(ground.hosts[0].read_file("/var/lib/gpuaas-slurm/packages/brought.json"))
+    told = json.loads(lab.hosts[0].read_file("/var/lib/gpuaas-slurm/packages/brought.json"))
     return str(told["digest"])
 
 
@@ -57,66 +57,66 @@ def with_a_note(artifact: bytes) -> bytes:
     return content.getvalue()
 
 
-def test_packages_come_from_the_artifact_change_with_the_version_and_go_with_the_cluster(ground: Ground) -> None:
-    with at_work(Slurm(), ground.controller()):
-        instance, _ = launch_old(ground, "published")
-        assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
-        job = ground.submitted()
-        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
-        first = brought(ground)
+def test_packages_come_from_the_artifact_change_with_the_version_and_go_with_the_cluster(lab: SlurmLab) -> None:
+    with at_work(Slurm(), lab.controller()):
+        instance, _ = launch_old(lab, "published")
+        assert lab.as_user("srun", "-Q", "--input=none", "hostname") == lab.hosts[0].name
+        job = lab.submitted()
+        lab.comes(lambda: lab.job(job) == "RUNNING", "the job")
+        first = brought(lab)
         for version, verb in ((NEW, "upgrade"), (OLD, "rollback")):
-            asked = ground.world.admin.instances
-            ground.succeeds(
-                asked.upgrade(ground.project_id, instance, version).operation
+            asked = lab.world.admin.instances
+            lab.succeeds(
+                asked.upgrade(lab.project_id, instance, version).operation
                 if verb == "upgrade"
-                else ground.operate(instance, verb)
+                else lab.operate(instance, verb)
             )
-            assert (brought(ground) == first) is (verb == "rollback")
-            assert (ground.instance(instance).runtime or {})["app_version"] == version
-        assert ground.job(job) == "RUNNING"  # through both
-        ground.torn_down(instance)
-    assert ground.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode != 0
-    assert ground.hosts[0].run(["dpkg", "--audit"]).stdout == ""
-    assert bare(ground) == [[], []]
+            assert (brought(lab) == first) is (verb == "rollback")
+            assert (lab.instance(instance).runtime or {})["app_version"] == version
+        assert lab.job(job) == "RUNNING"  # through both
+        lab.torn_down(instance)
+    assert lab.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode != 0
+    assert lab.hosts[0].run(["dpkg", "--audit"]).stdout == ""
+    assert bare(lab) == [[], []]
 
 
 def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes_on_where_it_was(
-    ground: Ground, tmp_path: Path
+    lab: SlurmLab, tmp_path: Path
 ) -> None:
     """Every verb dies in test_slurm_killed_everywhere_on_lab.py; here those for which bytes come to bare hosts, or go."""
-    settings = as_replica(ground.controller(), "crashing")
+    settings = as_replica(lab.controller(), "crashing")
     with crashing_replica(APP, settings, tmp_path, at=("step_done",)) as replica:
-        instance, deployed = launch_old(ground, "killed")
-        done = [deployed, ground.succeeds(ground.add(instance, 1))]
-        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
-        upgrade = ground.world.admin.instances.upgrade(ground.project_id, instance, NEW)
-        done += [ground.succeeds(upgrade.operation), ground.succeeds(ground.change(instance, "remove", 1))]
-        assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
-        done += [ground.torn_down(instance), *ground.rotations(instance)]
+        instance, deployed = launch_old(lab, "killed")
+        done = [deployed, lab.succeeds(lab.add(instance, 1))]
+        assert len(set(lab.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
+        upgrade = lab.world.admin.instances.upgrade(lab.project_id, instance, NEW)
+        done += [lab.succeeds(upgrade.operation), lab.succeeds(lab.change(instance, "remove", 1))]
+        assert lab.as_user("srun", "-Q", "--input=none", "hostname") == lab.hosts[0].name
+        done += [lab.torn_down(instance), *lab.rotations(instance)]
         died = {(crash.kind, crash.step) for crash in replica.crashes}
     assert died == {(operation.kind, step.name) for operation in done for step in operation.steps}
-    assert bare(ground) == [[], []]
+    assert bare(lab) == [[], []]
 
 
-def test_a_deploy_that_cannot_work_says_why_and_works_when_that_is_settled(ground: Ground) -> None:
-    host = ground.hosts[0]
+def test_a_deploy_that_cannot_work_says_why_and_works_when_that_is_settled(lab: SlurmLab) -> None:
+    host = lab.hosts[0]
     host.run(["useradd", "--no-create-home", "--uid", "4242", USER])
-    with at_work(Slurm(), ground.controller()):
-        instance, deploy = ground.launch("blocked", [0])
-        failed = ground.fails(deploy, "apply_failed")
+    with at_work(Slurm(), lab.controller()):
+        instance, deploy = lab.launch("blocked", [0])
+        failed = lab.fails(deploy, "apply_failed")
         assert failed.failure is not None
         assert "another uid, 4242" in failed.failure.message
         host.run(["userdel", USER])
-        ground.succeeds(ground.operate(instance, "deploy"))
-        ground.torn_down(instance)
-    assert bare(ground) == [[], []]
+        lab.succeeds(lab.operate(instance, "deploy"))
+        lab.torn_down(instance)
+    assert bare(lab) == [[], []]
 
 
-def test_packages_stay_where_the_request_says_so_and_the_next_cluster_finds_them(ground: Ground) -> None:
-    with at_work(Slurm(), ground.controller()):
-        instance = ground.launched("kept", [0])
-        ground.torn_down(instance, packages="keep")
-        assert ground.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode == 0
-        again = ground.launched("again", [0], packages="host")
-        ground.torn_down(again)
-        assert ground.hosts[0].run(["which", "slurmd"], check=False).returncode == 0  # the host's own by now
+def test_packages_stay_where_the_request_says_so_and_the_next_cluster_finds_them(lab: SlurmLab) -> None:
+    with at_work(Slurm(), lab.controller()):
+        instance = lab.launched("kept", [0])
+        lab.torn_down(instance, packages="keep")
+        assert lab.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode == 0
+        again = lab.launched("again", [0], packages="host")
+        lab.torn_down(again)
+        assert lab.hosts[0].run(["which", "slurmd"], check=False).returncode == 0  # the host's own by now

@@ -7,29 +7,29 @@ import pytest
 
 from gpuaas_lab import Fleet
 from gpuaas_slurm.controller import Slurm
-from system_support.door import Door
-from system_support.echo_ground import at_work
+from system_support.echo_lab import at_work
 from system_support.lab_site import lab_site
-from system_support.slurm_ground import MANIFEST, USER, Ground, packages
+from system_support.slurm_lab import MANIFEST, USER, SlurmLab, packages
+from system_support.ssh_client import SshClient
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
+def lab() -> Iterator[SlurmLab]:
     with lab_site("slurm-slices", 1) as (world, fleet):
-        made = Ground(world, Slurm.slug)
+        made = SlurmLab(world, Slurm.slug)
         made.publish(MANIFEST, packages())
         made.fleet, made.places = fleet, made.allocate(2, "h100-slice", 2)
         with at_work(Slurm(), made.controller()):
             yield made
 
 
-def inside(ground: Ground, place: str, folder: Path, command: str) -> str:
+def inside(lab: SlurmLab, place: str, folder: Path, command: str) -> str:
     """What a person in the slice gets to see, as a login user of the cluster."""
-    door = Door(ground.world.admin, ground.project_id, place, folder)
-    door.get_certificate()
-    ran = door.knock(f"sudo runuser -u {USER} -- {command}", seconds=40)
+    ssh_client = SshClient(lab.world.admin, lab.project_id, place, folder)
+    ssh_client.get_certificate()
+    ran = ssh_client.run(f"sudo runuser -u {USER} -- {command}", seconds=40)
     return (ran.stdout + ran.stderr).strip()
 
 
@@ -46,23 +46,23 @@ def left_on(fleet: Fleet) -> list[str]:
 
 
 def test_two_slices_of_one_host_have_a_cluster_each_with_their_own_gpus_and_leave_nothing(
-    ground: Ground, tmp_path: Path
+    lab: SlurmLab, tmp_path: Path
 ) -> None:
     begun = [
-        ground.deploy(f"part-{number}", [("controller", place), ("worker", place)])
-        for number, place in enumerate(ground.places)
+        lab.deploy(f"part-{number}", [("controller", place), ("worker", place)])
+        for number, place in enumerate(lab.places)
     ]
     for instance, deploy in begun:
-        ground.succeeds(deploy, 300)
-        mode = ground.instance(instance).mode
+        lab.succeeds(deploy, 300)
+        mode = lab.instance(instance).mode
         assert (mode and mode.name) == "single-node"
-    for place in ground.places:
-        assert inside(ground, place, tmp_path, "sinfo -h -o %N:%G") == "w1:gpu:h100:2"
-        seen = inside(ground, place, tmp_path, "srun -Q --input=none --gres=gpu:2 env")
+    for place in lab.places:
+        assert inside(lab, place, tmp_path, "sinfo -h -o %N:%G") == "w1:gpu:h100:2"
+        seen = inside(lab, place, tmp_path, "srun -Q --input=none --gres=gpu:2 env")
         assert "CUDA_VISIBLE_DEVICES=0,1" in seen
-        refused = inside(ground, place, tmp_path, "srun -Q --input=none --immediate=5 --gres=gpu:3 true")
+        refused = inside(lab, place, tmp_path, "srun -Q --input=none --immediate=5 --gres=gpu:3 true")
         assert "Requested node configuration is not available" in refused
-    assert left_on(ground.fleet) != []
+    assert left_on(lab.fleet) != []
     for instance, _ in begun:
-        ground.torn_down(instance)
-    assert left_on(ground.fleet) == []
+        lab.torn_down(instance)
+    assert left_on(lab.fleet) == []

@@ -11,22 +11,22 @@ from gpuaas_lab import Host
 from gpuaas_sdk.testing import as_replica, crashing_replica
 from gpuaas_slurm import layout
 from gpuaas_slurm.controller import Slurm
-from system_support.echo_ground import at_work
-from system_support.slurm_ground import Ground, slurm_ground, traces
+from system_support.echo_lab import at_work
+from system_support.slurm_lab import SlurmLab, slurm_lab, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 APP = "gpuaas_slurm.controller:Slurm"
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
-    with slurm_ground("slurm-keys", 3) as made:
+def lab() -> Iterator[SlurmLab]:
+    with slurm_lab("slurm-keys", 3) as made:
         yield made
 
 
-def keys(ground: Ground) -> list[bytes]:
+def keys(lab: SlurmLab) -> list[bytes]:
     """Of the two hosts of a cluster."""
-    return [ground.key(number) for number in (0, 1)]
+    return [lab.key(number) for number in (0, 1)]
 
 
 def believed(host: Host, key: bytes) -> bool:
@@ -47,35 +47,35 @@ def believed(host: Host, key: bytes) -> bool:
         host.run(["sh", "-c", f"kill $(cat {place}/pid); rm -rf {place}"])
 
 
-def test_a_rotation_leaves_one_new_key_running_jobs_and_a_cluster_that_works(ground: Ground) -> None:
+def test_a_rotation_leaves_one_new_key_running_jobs_and_a_cluster_that_works(lab: SlurmLab) -> None:
     slurm = Slurm()
     slurm.health_seconds = 1.0
-    with at_work(slurm, ground.controller()):
-        instance = ground.launched("keys", [0, 1], packages="host")
-        before = keys(ground)
+    with at_work(slurm, lab.controller()):
+        instance = lab.launched("keys", [0, 1], packages="host")
+        before = keys(lab)
         assert before[0] == before[1]
-        assert believed(ground.hosts[1], before[0]), "the way of asking is right: the key of today is believed"
-        job = ground.submitted("-w", ground.node(instance, 1), script="sleep 20; exit 0")
-        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
-        ground.verb(instance, "reconcile", secrets="rotate")
-        after = keys(ground)
+        assert believed(lab.hosts[1], before[0]), "the way of asking is right: the key of today is believed"
+        job = lab.submitted("-w", lab.node(instance, 1), script="sleep 20; exit 0")
+        lab.comes(lambda: lab.job(job) == "RUNNING", "the job")
+        lab.verb(instance, "reconcile", secrets="rotate")
+        after = keys(lab)
         assert after[0] == after[1]
         assert after[0] != before[0]
-        assert [believed(host, before[0]) for host in ground.hosts[:2]] == [False, False], "the old key opens nothing"
-        ground.comes(lambda: ground.job(job) == "COMPLETED", "the end of the job that ran all the while")
-        said = ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split()
-        assert sorted(said) == sorted(host.name for host in ground.hosts[:2])
-        ground.comes(lambda: ground.instance(instance).health == "healthy", "a look that finds it well")
-        unproven(ground, instance)
-        ground.torn_down(instance)
+        assert [believed(host, before[0]) for host in lab.hosts[:2]] == [False, False], "the old key opens nothing"
+        lab.comes(lambda: lab.job(job) == "COMPLETED", "the end of the job that ran all the while")
+        said = lab.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split()
+        assert sorted(said) == sorted(host.name for host in lab.hosts[:2])
+        lab.comes(lambda: lab.instance(instance).health == "healthy", "a look that finds it well")
+        unproven(lab, instance)
+        lab.torn_down(instance)
 
 
-def unproven(ground: Ground, instance: str) -> None:
+def unproven(lab: SlurmLab, instance: str) -> None:
     """Who does not know the status key hears nothing, and cannot use what somebody else has said."""
-    place = (ground.instance(instance).runtime or {})["controller"]
+    place = (lab.instance(instance).runtime or {})["controller"]
     assert isinstance(place, dict)
     for words in (b"\n", b"since 0\n", b"0" * 64 + b" since 0\n", b"x" * 5000 + b"\n"):
-        with socket.create_connection((ground.hosts[0].address, layout.STATUS_PORT), timeout=30) as there:
+        with socket.create_connection((lab.hosts[0].address, layout.STATUS_PORT), timeout=30) as there:
             with there.makefile("rb") as lines:
                 assert set(json.loads(lines.readline())) == {"nonce"}
                 there.sendall(words)
@@ -83,41 +83,41 @@ def unproven(ground: Ground, instance: str) -> None:
         assert answer == b"" or set(json.loads(answer)) == {"refused"}, answer
 
 
-def test_a_controller_that_dies_at_every_step_of_a_rotation_ends_with_one_key(ground: Ground, tmp_path: Path) -> None:
-    settings = as_replica(ground.controller(), "crashing")
+def test_a_controller_that_dies_at_every_step_of_a_rotation_ends_with_one_key(lab: SlurmLab, tmp_path: Path) -> None:
+    settings = as_replica(lab.controller(), "crashing")
     with crashing_replica(APP, settings, tmp_path, at=("step_done",)) as replica:
-        instance = ground.launched("dies", [0, 1], packages="host")
-        before, lived = keys(ground), len(replica.crashes)
-        rotated = ground.verb(instance, "reconcile", secrets="rotate")
+        instance = lab.launched("dies", [0, 1], packages="host")
+        before, lived = keys(lab), len(replica.crashes)
+        rotated = lab.verb(instance, "reconcile", secrets="rotate")
         died = [crash.step for crash in replica.crashes[lived:]]
-        after = keys(ground)
+        after = keys(lab)
         assert set(died) == {step.name for step in rotated.steps}
         assert (after[0] == after[1], after[0] != before[0]) == (True, True)
-        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
-        ground.torn_down(instance)
+        assert len(set(lab.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
+        lab.torn_down(instance)
 
 
 def test_a_worker_that_left_is_followed_by_another_key_which_one_that_was_off_gets_when_it_is_recovered(
-    ground: Ground,
+    lab: SlurmLab,
 ) -> None:
     """With accounting, whose daemon is among those that believe a key."""
-    with at_work(Slurm(), ground.controller()):
-        instance = ground.launched("leaves", [0, 1, 2], packages="host", accounting=True)
-        job = ground.submitted("-w", ground.node(instance, 0), script="sleep 20; exit 0")
-        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
-        known = ground.key()
-        ground.hosts[2].power_cut()
-        ground.succeeds(ground.change(instance, "remove", 1))
-        assert (ground.key() == known, ground.key(2) == known) == (False, True)
-        silent = ground.worker(instance, 2)
+    with at_work(Slurm(), lab.controller()):
+        instance = lab.launched("leaves", [0, 1, 2], packages="host", accounting=True)
+        job = lab.submitted("-w", lab.node(instance, 0), script="sleep 20; exit 0")
+        lab.comes(lambda: lab.job(job) == "RUNNING", "the job")
+        known = lab.key()
+        lab.hosts[2].power_cut()
+        lab.succeeds(lab.change(instance, "remove", 1))
+        assert (lab.key() == known, lab.key(2) == known) == (False, True)
+        silent = lab.worker(instance, 2)
         assert (silent.status, "recover" in silent.allowed_actions) == ("degraded", True)
         assert silent.failure is not None
-        assert not believed(ground.hosts[0], known)
-        ground.hosts[2].power_on()
-        ground.hosts[2].wait_ssh()
-        ground.succeeds(ground.change(instance, "recover", 2))
-        assert (ground.key(2) == ground.key(), ground.worker(instance, 2).status) == (True, "ready")
-        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
-        ground.comes(lambda: ground.job(job) == "COMPLETED", "the end of the job that ran all the while")
-        ground.torn_down(instance)
-    assert traces(ground.hosts[1]) == []
+        assert not believed(lab.hosts[0], known)
+        lab.hosts[2].power_on()
+        lab.hosts[2].wait_ssh()
+        lab.succeeds(lab.change(instance, "recover", 2))
+        assert (lab.key(2) == lab.key(), lab.worker(instance, 2).status) == (True, "ready")
+        assert len(set(lab.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
+        lab.comes(lambda: lab.job(job) == "COMPLETED", "the end of the job that ran all the while")
+        lab.torn_down(instance)
+    assert traces(lab.hosts[1]) == []

@@ -10,7 +10,7 @@ import pytest
 
 from system_support import packaged
 from system_support.packaged import ROOT
-from system_support.slurm_ground import Ground, slurm_ground, traces
+from system_support.slurm_lab import SlurmLab, slurm_lab, traces
 
 DEPLOY = ROOT / "apps" / "slurm" / "deploy"
 UNIT = "gpuaas-slurm.service"
@@ -23,18 +23,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
-    with slurm_ground("slurm-shipped", 2) as made:
+def lab() -> Iterator[SlurmLab]:
+    with slurm_lab("slurm-shipped", 2) as made:
         yield made
 
 
-def settled_in(ground: Ground, built: list[Path]) -> None:
+def settled_in(lab: SlurmLab, built: list[Path]) -> None:
     """On the second host, as the README says: environment, secret, unit."""
-    machine, settings = ground.hosts[1], ground.controller()
+    machine, settings = lab.hosts[1], lab.controller()
     packaged.install(machine, PLACE, built)
-    agents = httpx.get(f"{ground.world.server.url}/api/v1/agent/ca", timeout=10)
+    agents = httpx.get(f"{lab.world.server.url}/api/v1/agent/ca", timeout=10)
     machine.write_file("/etc/gpuaas-slurm/ca.pem", agents.json()["ca_pem"])
-    [url] = json.loads(ground.world.server.environment["GPUAAS_AGENT_URLS"])
+    [url] = json.loads(lab.world.server.environment["GPUAAS_AGENT_URLS"])
     environment = {"URL": url, "PROJECT": settings.project_id, "CLIENT_ID": settings.client_id}
     environment |= {"CA_FILE": "/etc/gpuaas-slurm/ca.pem"}
     lines = [f"GPUAAS_{name}={value}\n" for name, value in environment.items()]
@@ -46,14 +46,14 @@ def settled_in(ground: Ground, built: list[Path]) -> None:
 
 @pytest.mark.lab
 @pytest.mark.timeout(600)
-def test_the_unit_as_it_is_shipped_runs_clusters_and_comes_back_after_a_kill(ground: Ground, built: list[Path]) -> None:
-    settled_in(ground, built)
-    machine = ground.hosts[1]
+def test_the_unit_as_it_is_shipped_runs_clusters_and_comes_back_after_a_kill(lab: SlurmLab, built: list[Path]) -> None:
+    settled_in(lab, built)
+    machine = lab.hosts[1]
     complaints = machine.run(["systemd-analyze", "verify", f"/etc/systemd/system/{UNIT}"], check=False)
     assert UNIT not in complaints.stdout + complaints.stderr
     machine.run(["systemctl", "start", UNIT])
-    instance = ground.launched("shipped", [0], packages="host")
-    assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
+    instance = lab.launched("shipped", [0], packages="host")
+    assert lab.as_user("srun", "-Q", "--input=none", "hostname") == lab.hosts[0].name
     shown = machine.run(["systemctl", "show", "-p", "MainPID,User,NRestarts", UNIT]).stdout
     pid = re.search(r"MainPID=(\d+)", shown)
     assert pid is not None
@@ -63,8 +63,8 @@ def test_the_unit_as_it_is_shipped_runs_clusters_and_comes_back_after_a_kill(gro
     for where in ("cmdline", "environ"):
         assert secret not in machine.read_file(f"/proc/{pid[1]}/{where}")
     machine.run(["systemctl", "kill", "--signal=KILL", UNIT])
-    ground.torn_down(instance)
-    assert traces(ground.hosts[0]) == []
+    lab.torn_down(instance)
+    assert traces(lab.hosts[0]) == []
     assert "NRestarts=0" not in machine.run(["systemctl", "show", "-p", "NRestarts", UNIT]).stdout
     machine.run(["systemctl", "stop", UNIT], timeout=70)
     assert machine.run(["pgrep", "-f", "gpuaas-slurm$"], check=False).stdout == ""

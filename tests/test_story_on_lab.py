@@ -11,9 +11,9 @@ import pytest
 
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation, NewSshGrant
-from system_support.door import Door
 from system_support.lab_site import lab_site
 from system_support.server import RunningServer
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -44,10 +44,10 @@ class Site:
         address = self.world.admin.nodes.show(allocation.node_id or "").address
         return next(host for host in self.fleet.hosts if host.address == address)
 
-    def door(self, allocation: Allocation, directory: Path) -> Door:
-        door = Door(self.world.admin, self.world.project_id, allocation.id, directory)
-        door.get_certificate()
-        return door
+    def ssh_client(self, allocation: Allocation, directory: Path) -> SshClient:
+        ssh_client = SshClient(self.world.admin, self.world.project_id, allocation.id, directory)
+        ssh_client.get_certificate()
+        return ssh_client
 
     def slot_states(self, allocation: Allocation) -> set[str]:
         return {slot.status for slot in self.world.admin.slots.list(allocation.node_id or "")}
@@ -80,11 +80,11 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = 60.0) -> No
 
 def test_a_certificate_opens_the_allocation_and_nothing_else(site: Site, tmp_path: Path) -> None:
     first, second = site.settle(site.allocate("h100-node")), site.settle(site.allocate("h100-node"))
-    door = site.door(first, tmp_path)
-    assert door.knock().stdout.strip() == "gpu"
-    other = site.door(second, tmp_path)
-    door.address, door.options = other.address, other.options
-    assert not door.opens  # the certificate of one allocation at the other's host
+    ssh_client = site.ssh_client(first, tmp_path)
+    assert ssh_client.run().stdout.strip() == "gpu"
+    other = site.ssh_client(second, tmp_path)
+    ssh_client.address, ssh_client.options = other.address, other.options
+    assert not ssh_client.can_log_in  # the certificate of one allocation at the other's host
     for allocation in (first, second):
         site.release(allocation)
         assert site.settle(allocation).state == "released"
@@ -93,27 +93,27 @@ def test_a_certificate_opens_the_allocation_and_nothing_else(site: Site, tmp_pat
 def test_a_slice_is_a_host_of_its_own_with_its_gpus_only(site: Site, tmp_path: Path) -> None:
     part = site.settle(site.allocate("h100-slice", 2))
     assert part.state == "active", part.failure
-    door = site.door(part, tmp_path)
-    assert door.knock("ls -d /dev/nvidia[0-9]* | wc -l").stdout.strip() == "2"
+    ssh_client = site.ssh_client(part, tmp_path)
+    assert ssh_client.run("ls -d /dev/nvidia[0-9]* | wc -l").stdout.strip() == "2"
     site.release(part)
     assert site.settle(part).state == "released"
-    assert not door.opens
+    assert not ssh_client.can_log_in
     assert site.slot_states(part) == {"available"}
 
 
 def test_a_slice_outlives_its_agent_and_is_released_by_the_next_one(site: Site, tmp_path: Path) -> None:
     part = site.settle(site.allocate("h100-slice", 2))
     assert part.state == "active", part.failure
-    door, host = site.door(part, tmp_path), site.host_of(part)
-    booted = door.knock("stat -c %Y /proc/1").stdout
+    ssh_client, host = site.ssh_client(part, tmp_path), site.host_of(part)
+    booted = ssh_client.run("stat -c %Y /proc/1").stdout
     killed = host.agent_pid()
     host.kill_agent()
-    assert door.knock("stat -c %Y /proc/1").stdout == booted != ""
+    assert ssh_client.run("stat -c %Y /proc/1").stdout == booted != ""
     wait_until(lambda: host.agent_pid() not in (None, killed), "the agent is back")
     site.release(part)
     ended = site.settle(part)
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
-    assert not door.opens
+    assert not ssh_client.can_log_in
     assert list(host.slices_dir.iterdir()) == []
 
 
@@ -125,15 +125,15 @@ def test_kill_during_provisioning_and_release_changes_nothing_but_the_time(
     site.kill(victim, made)
     live = site.settle(made)
     assert live.state == "active", live.failure
-    door = site.door(live, tmp_path)
-    assert door.opens
-    door.knock("echo weights | sudo tee /opt/weights && sudo systemd-run --unit=stays sleep 9999")
+    ssh_client = site.ssh_client(live, tmp_path)
+    assert ssh_client.can_log_in
+    ssh_client.run("echo weights | sudo tee /opt/weights && sudo systemd-run --unit=stays sleep 9999")
     site.release(live)
     site.kill(victim, made)
     ended = site.settle(live)
     assert ended.state == "released", ended.failure
     assert ended.wipe_verified
-    assert not door.opens
+    assert not ssh_client.can_log_in
     assert site.slot_states(live) == {"available"}
     host = site.host_of(live)
     assert not (host.upper / "opt/weights").exists()
@@ -147,30 +147,30 @@ def test_kill_during_provisioning_and_release_changes_nothing_but_the_time(
 def test_a_power_cut_during_release_ends_released_once_the_host_is_back(site: Site, tmp_path: Path) -> None:
     live = site.settle(site.allocate("h100-node"))
     host = site.host_of(live)
-    door = site.door(live, tmp_path)
-    door.knock("echo weights | sudo tee /var/tmp/weights")
+    ssh_client = site.ssh_client(live, tmp_path)
+    ssh_client.run("echo weights | sudo tee /var/tmp/weights")
     site.release(live)
     host.power_cut()
     host.power_on()
     host.wait_ssh()
     ended = site.settle(live)
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
-    assert not door.opens
+    assert not ssh_client.can_log_in
     assert not (host.upper / "var/tmp/weights").exists()
 
 
 def test_a_granted_key_opens_until_the_grant_is_taken_back(site: Site, tmp_path: Path) -> None:
     live = site.settle(site.allocate("h100-node"))
-    door = site.door(live, tmp_path)
+    ssh_client = site.ssh_client(live, tmp_path)
     (tmp_path / f"{live.id}.key-cert.pub").unlink()
-    assert not door.opens  # the bare key, without certificate or grant
+    assert not ssh_client.can_log_in  # the bare key, without certificate or grant
     access = site.world.admin.ssh_access
     until = datetime.now(UTC) + timedelta(minutes=5)
-    new = NewSshGrant(public_key=door.make_key(), expires_at=until)
+    new = NewSshGrant(public_key=ssh_client.make_key(), expires_at=until)
     grant = access.create_grant(site.world.project_id, live.id, new)
-    wait_until(lambda: door.opens, "the granted key opens")
+    wait_until(lambda: ssh_client.can_log_in, "the granted key opens")
     access.delete_grant(site.world.project_id, live.id, grant.id)
-    wait_until(lambda: not door.opens, "the key no longer opens")
+    wait_until(lambda: not ssh_client.can_log_in, "the key no longer opens")
     site.release(live)
     assert site.settle(live).state == "released"
 
@@ -179,17 +179,17 @@ def test_a_revoked_certificate_no_longer_opens_while_another_still_does(site: Si
     live = site.settle(site.allocate("h100-node"))
     (tmp_path / "lost").mkdir()
     (tmp_path / "kept").mkdir()
-    lost, kept = site.door(live, tmp_path / "lost"), site.door(live, tmp_path / "kept")
-    assert lost.opens
-    assert kept.opens
+    lost, kept = site.ssh_client(live, tmp_path / "lost"), site.ssh_client(live, tmp_path / "kept")
+    assert lost.can_log_in
+    assert kept.can_log_in
     access = site.world.admin.ssh_access
     [newer, older] = access.certificates(site.world.project_id, live.id)
     ended = access.revoke_certificate(site.world.project_id, live.id, serial=older.serial, reason="laptop lost")
     assert ended.revoked == [older.serial]
-    wait_until(lambda: not lost.opens, "the revoked certificate no longer opens")
-    assert kept.opens
+    wait_until(lambda: not lost.can_log_in, "the revoked certificate no longer opens")
+    assert kept.can_log_in
     access.revoke_certificate(site.world.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
-    wait_until(lambda: not kept.opens, "no certificate of the holder opens")
+    wait_until(lambda: not kept.can_log_in, "no certificate of the holder opens")
     site.release(live)
     assert site.settle(live).state == "released"
 
@@ -199,8 +199,8 @@ def test_a_wipe_that_finds_a_trace_blocks_the_slots_and_a_retry_after_repair_fre
 ) -> None:
     """A file that nobody can remove: the agent must say so, not look away."""
     live = site.settle(site.allocate("h100-node"))
-    door = site.door(live, tmp_path)
-    door.knock("sudo mkdir -p /srv/held && sudo mount -t tmpfs held /srv/held; echo x | sudo tee /opt/immutable")
+    ssh_client = site.ssh_client(live, tmp_path)
+    ssh_client.run("sudo mkdir -p /srv/held && sudo mount -t tmpfs held /srv/held; echo x | sudo tee /opt/immutable")
     host = site.host_of(live)
     host.run(["mount", "--bind", "/opt/immutable", "/opt/immutable"])
     host.run(["mount", "-o", "remount,ro,bind", "/opt/immutable"])

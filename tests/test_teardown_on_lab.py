@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from gpuaas_cli.main import app
 from gpuaas_lab import Host
 from gpuaas_sdk import NewAllocation, Receipt
-from system_support.door import Door
 from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
+from system_support.ssh_client import SshClient
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -48,7 +48,7 @@ class Place:
     app: LittleApp
     host: Host
     allocation_id: str
-    door: Door
+    ssh_client: SshClient
 
     def receipt(self, operation_id: str) -> Receipt:
         client, project = self.world.admin, self.world.project_id
@@ -61,7 +61,7 @@ class Place:
         return {name: items for name, items in found.items() if items}
 
     def tell(self, command: str) -> None:
-        done = self.door.knock(command, seconds=30)
+        done = self.ssh_client.run(command, seconds=30)
         assert done.returncode == 0, done.stderr
 
 
@@ -78,9 +78,9 @@ def place(request: pytest.FixtureRequest, world_and_host: tuple[World, Host], tm
     made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
     active = list(world.admin.allocations.follow(world.project_id, [made.id], 90.0))[-1]
     assert active.state == "active", active.failure
-    door = Door(world.admin, world.project_id, made.id, tmp_path)
-    door.get_certificate()
-    yield Place(world, LittleApp.publish(world.admin, world.project_id), host, made.id, door)
+    ssh_client = SshClient(world.admin, world.project_id, made.id, tmp_path)
+    ssh_client.get_certificate()
+    yield Place(world, LittleApp.publish(world.admin, world.project_id), host, made.id, ssh_client)
     world.admin.allocations.release(world.project_id, made.id)
     list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
 
@@ -164,16 +164,16 @@ def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: 
     lease = place.app.claim(operation_id)
     (tmp_path / "controller").mkdir()
     project, controller = place.world.project_id, place.app.controller
-    door = Door(controller, project, place.allocation_id, tmp_path / "controller")
-    access = controller.ssh_access.for_operation(project, operation_id, lease, door.make_key())
+    ssh_client = SshClient(controller, project, place.allocation_id, tmp_path / "controller")
+    access = controller.ssh_access.for_operation(project, operation_id, lease, ssh_client.make_key())
     [certificate] = access.certificates
-    door.use(certificate)
-    assert door.knock(STOP).returncode == 0
+    ssh_client.use(certificate)
+    assert ssh_client.run(STOP).returncode == 0
     place.app.say_done(operation_id, lease)
     assert place.app.ended(operation_id).status == "succeeded"
     credentials = next(one for one in place.receipt(operation_id).checks if one.name == "credentials")
     assert (credentials.verdict, credentials.looked_for) == ("absent", [str(certificate.serial)])
-    assert not door.opens
+    assert not ssh_client.can_log_in
 
 
 def test_a_host_whose_agent_is_away_is_waited_for_and_asked_when_it_is_back(place: Place) -> None:

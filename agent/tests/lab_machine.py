@@ -117,7 +117,7 @@ class Tenant:
         return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
 
     @contextmanager
-    def staying(self, command: str, *, key: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    def open_session(self, command: str, *, key: Path | None = None) -> Iterator[subprocess.Popen[str]]:
         """A session that goes on; its command says "up" first."""
         pipe = subprocess.PIPE
         with subprocess.Popen(self._ssh_command(command, key), stdin=pipe, stdout=pipe, text=True) as session:

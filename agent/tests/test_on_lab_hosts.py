@@ -147,12 +147,12 @@ def test_a_session_that_threw_away_how_it_came_in_ends_with_the_next_way_that_is
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
     tenant.platform.user_certificate(other, tenant.allocation_id, serial=8)
     with (
-        tenant.staying("exec env -i sh -c 'echo up; exec cat'") as hidden,
-        tenant.staying("echo up; cat", key=other) as honest,
+        tenant.open_session("exec env -i sh -c 'echo up; exec cat'") as hidden,
+        tenant.open_session("echo up; cat", key=other) as honest,
     ):
         tenant.task("sync_access", revoked_serials=[7])
         hidden.wait(60)
-        with tenant.staying("exec env -i sh -c 'echo up; exec cat'", key=other) as late:
+        with tenant.open_session("exec env -i sh -c 'echo up; exec cat'", key=other) as late:
             tenant.task("sync_access", revoked_serials=[7])  # nobody loses anything by it
             assert echoes(late)
             tenant.task("sync_access", revoked_serials=[7, 9])

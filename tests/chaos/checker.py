@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from chaos.agents import SeenTask
-from chaos.cast import Cast
 from chaos.clients import items_of
+from chaos.deployment import Deployment
 from chaos.findings import Finding
 from chaos.history import Request
 from chaos.witness import Row, Witness
@@ -27,10 +27,10 @@ STUCK_SECONDS = 10
 
 
 class Checker:
-    def __init__(self, witness: Witness, cast: Cast, tasks: list[SeenTask]) -> None:
+    def __init__(self, witness: Witness, deployment: Deployment, tasks: list[SeenTask]) -> None:
         self._witness = witness
-        self._cast = cast
-        self._history = cast.history
+        self._cast = deployment
+        self._history = deployment.history
         self._tasks = sorted(tasks, key=lambda task: task.at)
         self._made: dict[str, dict[str, list[str]]] = {}  # kind of request, name, ids
 

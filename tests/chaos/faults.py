@@ -11,7 +11,6 @@ from pathlib import Path
 
 import psycopg
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 from starlette.responses import Response
 
 from gpuaas_server.allocations import creation
@@ -20,6 +19,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import execute_scalar
 from gpuaas_server.work import leases
 from gpuaas_server.work.leases import Lease
 
@@ -44,7 +44,7 @@ def stop_before_key() -> None:
     """An api stops when it has read a request and before it takes its idempotency key."""
     ask = idempotency.ask
 
-    async def stopped(tx: Tx, key: idempotency.IdempotencyKey) -> idempotency.Recalling:
+    async def stopped(tx: Tx, key: idempotency.IdempotencyKey) -> idempotency.KeyLookup:
         _stop_once("stop_before_key")
         return await ask(tx, key)
 
@@ -64,7 +64,7 @@ def stop_before_guard() -> None:
     """A worker stops when it has leased an allocation's work and before it stores the next step."""
     guard = leases.guard
 
-    async def stopped(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[DictRow]:
+    async def stopped(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[str]:
         if taken[0].kind == allocations.WORK:
             _stop_once("stop_before_guard")
         return await guard(tx, taken)
@@ -75,8 +75,8 @@ def stop_before_guard() -> None:
 def without_fence() -> None:
     """A worker stores its result whether or not the lease is still its own."""
 
-    async def unguarded(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[DictRow]:
-        return await tx.connection.execute("SELECT unnest(%s::text[]) AS id", ([lease.id for lease in taken],))
+    async def unguarded(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[str]:
+        return await execute_scalar(tx.connection, str, "SELECT unnest(%s::text[])", ([lease.id for lease in taken],))
 
     leases.guard = unguarded
 

@@ -126,35 +126,39 @@ class Nemesis:
         before = part.pid
         part.kept_down = True
         part.kill()
-        await insist(lambda: not Path(f"/proc/{before}").exists(), f"{part.name} survives kill -9")
+        await wait_for_effect(lambda: not Path(f"/proc/{before}").exists(), f"{part.name} survives kill -9")
         await asyncio.sleep(attack.seconds)
         part.kept_down = False
-        await insist(lambda: part.alive and part.pid != before, f"{part.name} is not started again")
+        await wait_for_effect(lambda: part.alive and part.pid != before, f"{part.name} is not started again")
 
     async def _freeze(self, attack: Attack) -> None:
         part = await self._living(attack.target)
         part.signal(signal.SIGSTOP)
-        await insist(lambda: is_stopped(part.pid), f"{part.name} runs on")
+        await wait_for_effect(lambda: is_stopped(part.pid), f"{part.name} runs on")
         await asyncio.sleep(attack.seconds)
         part.signal(signal.SIGCONT)
-        await insist(lambda: not is_stopped(part.pid), f"{part.name} does not go on")
+        await wait_for_effect(lambda: not is_stopped(part.pid), f"{part.name} does not go on")
 
     async def _step_clock(self, attack: Attack) -> None:
         part = await self._living(attack.target)
         part.step_clock(attack.amount)
         await asyncio.sleep(attack.seconds)
-        await insist(lambda: part.has_clock_stepped(attack.amount), f"{part.name} took no time that was stepped")
+        await wait_for_effect(
+            lambda: part.has_clock_stepped(attack.amount), f"{part.name} took no time that was stepped"
+        )
         part.step_clock(0.0)
 
     async def _living(self, name: str) -> Part:
         """The part, when it runs: what was killed a moment ago is about to be started again."""
         part = self.platform.parts[name]
-        await insist(lambda: part.alive, f"{name} is not there to be attacked")
+        await wait_for_effect(lambda: part.alive, f"{name} is not there to be attacked")
         return part
 
     async def _living_database(self) -> list[int]:
         """The pids of the postmaster and of what it has started."""
-        await insist(lambda: len(self.platform.database_pids()) > 1, "the database is not there to be attacked")
+        await wait_for_effect(
+            lambda: len(self.platform.database_pids()) > 1, "the database is not there to be attacked"
+        )
         return self.platform.database_pids()
 
     async def _restart_database(self, attack: Attack) -> None:
@@ -162,17 +166,17 @@ class Nemesis:
         postmaster, *_ = await self._living_database()
         self.platform.database_kept_down = True
         os.kill(postmaster, signal.SIGQUIT)
-        await insist(lambda: not self.platform.database_alive, "the database survives an immediate stop")
+        await wait_for_effect(lambda: not self.platform.database_alive, "the database survives an immediate stop")
         await asyncio.sleep(attack.seconds)
         self.platform.database_kept_down = False
-        await insist(lambda: self._has_other_processes([postmaster]), "the database is not started again")
+        await wait_for_effect(lambda: self._has_other_processes([postmaster]), "the database is not started again")
 
     async def _kill_backend(self, attack: Attack) -> None:
         """PostgreSQL ends all sessions then, and recovers."""
         _, *before = await self._living_database()
         with suppress(ProcessLookupError):
             os.kill(before[-1], signal.SIGKILL)
-        await insist(lambda: self._has_other_processes(before), "the database's sessions go on")
+        await wait_for_effect(lambda: self._has_other_processes(before), "the database's sessions go on")
 
     def _has_other_processes(self, before: Sequence[int]) -> bool:
         now = self.platform.database_pids()
@@ -181,15 +185,19 @@ class Nemesis:
     async def _freeze_database(self, attack: Attack) -> None:
         await self._living_database()
         self.platform.signal_database(signal.SIGSTOP)
-        await insist(lambda: all(map(is_stopped, self.platform.database_pids())), "the database runs on")
+        await wait_for_effect(lambda: all(map(is_stopped, self.platform.database_pids())), "the database runs on")
         await asyncio.sleep(attack.seconds)
         self.platform.signal_database(signal.SIGCONT)
-        await insist(lambda: not any(map(is_stopped, self.platform.database_pids())), "the database does not go on")
+        await wait_for_effect(
+            lambda: not any(map(is_stopped, self.platform.database_pids())), "the database does not go on"
+        )
 
     async def _fill_disk(self, attack: Attack) -> None:
         ballast = self.platform.disk / "ballast"
         await asyncio.to_thread(fill_disk, ballast)
-        await insist(lambda: os.statvfs(self.platform.disk).f_bavail < FULL_BLOCKS, "there is room on the disk")
+        await wait_for_effect(
+            lambda: os.statvfs(self.platform.disk).f_bavail < FULL_BLOCKS, "there is room on the disk"
+        )
         await asyncio.sleep(attack.seconds)
         ballast.unlink()
 
@@ -203,7 +211,7 @@ class Nemesis:
         (self.platform.disk / "ballast").unlink(missing_ok=True)
 
 
-async def insist(look: Callable[[], bool], otherwise: str) -> None:
+async def wait_for_effect(look: Callable[[], bool], otherwise: str) -> None:
     """An attack that does nothing would make every run a good one. Its effect may take a moment, or long on a busy machine."""
     deadline = time.monotonic() + EFFECT_SECONDS
     while not look():

@@ -38,7 +38,7 @@ SETTINGS = {
     "worker_metrics_bind": "",
     "log_level": "WARNING",
 }
-# Little enough to fit the small file system that is filled up.
+# NoopController enough to fit the small file system that is filled up.
 DATABASE = {"max_wal_size": "96MB", "min_wal_size": "32MB", "shared_buffers": "64MB"}
 DISK = "384m"
 START_SECONDS, START_TRIES = 300.0, 3

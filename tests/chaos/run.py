@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.agents import read_journal
-from chaos.cast import Cast, new_http
 from chaos.checker import Checker
+from chaos.deployment import Deployment, new_http
 from chaos.findings import Finding, table
 from chaos.history import History
 from chaos.nemesis import Attack, Nemesis, make_schedule
@@ -39,11 +39,11 @@ class Report:
 
 
 @dataclass
-class Scene:
+class Experiment:
     """Everything at work, before anybody attacks it."""
 
     platform: Platform
-    cast: Cast
+    deployment: Deployment
     witness: Witness
 
     async def wait_quiet(self, seconds: float = QUIET_SECONDS) -> None:
@@ -62,57 +62,59 @@ class Scene:
         return bool(row["n"])
 
     async def check(self, seed: int, attacks: Sequence[Attack]) -> Report:
-        for watcher in self.cast.watchers:
+        for watcher in self.deployment.watchers:
             await watcher.finish()
-        tasks = [task for journal in self.cast.journals for task in read_journal(journal)]
-        checker = Checker(self.witness, self.cast, tasks)
+        tasks = [task for journal in self.deployment.journals for task in read_journal(journal)]
+        checker = Checker(self.witness, self.deployment, tasks)
         findings = await asyncio.to_thread(checker.check)
-        return Report(seed, attacks, findings, self.cast.history.summary())
+        return Report(seed, attacks, findings, self.deployment.history.summary())
 
 
 @asynccontextmanager
-async def assembled(
+async def running_experiment(
     seed: int,
     faults: Mapping[str, Sequence[str]] | None = None,
     with_app: bool = True,
     asked_by_racks: tuple[str, str] = ("api-1", "api-2"),
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Experiment]:
     async with running_platform(faults or {}) as platform, new_http() as http:
         database = platform.database
         if database is None:
             raise RuntimeError("there is no database")
         witness = Witness(database.url_of("postgres", postgres.ROLE))
         witness.install()
-        cast = Cast(platform, History(), http, seed, asked_by_racks)
-        await cast.assemble(with_app)
-        yield Scene(platform, cast, witness)
+        deployment = Deployment(platform, History(), http, seed, asked_by_racks)
+        await deployment.assemble(with_app)
+        yield Experiment(platform, deployment, witness)
 
 
 async def run(seed: int, seconds: float, say: Callable[[str], None] = print, keep: Path | None = None) -> Report:
     """The whole story. `keep`: where the history is written, for a look at what went wrong."""
-    async with assembled(seed) as scene:
-        left_out = [] if scene.platform.small_disk else ["fill_disk"]
+    async with running_experiment(seed) as experiment:
+        left_out = [] if experiment.platform.small_disk else ["fill_disk"]
         schedule = make_schedule(seed, seconds, left_out)
         say(f"chaos with seed {seed} for {seconds:.0f} s" + (f"; left out (not root): {left_out}" if left_out else ""))
         say("\n".join(str(attack) for attack in schedule))
-        nemesis = Nemesis(scene.platform, schedule)
-        await _under_attack(scene, nemesis)
-        await scene.wait_quiet()
-        report = await scene.check(seed, nemesis.done)
-        effects = _effects(scene, nemesis)
+        nemesis = Nemesis(experiment.platform, schedule)
+        await _under_attack(experiment, nemesis)
+        await experiment.wait_quiet()
+        report = await experiment.check(seed, nemesis.done)
+        effects = _effects(experiment, nemesis)
         if keep is not None:
-            scene.cast.history.write(keep)
-        pids = [pid for part in scene.platform.parts.values() for pid in part.pids] + scene.platform.database_pids()
+            experiment.deployment.history.write(keep)
+        pids = [
+            pid for part in experiment.platform.parts.values() for pid in part.pids
+        ] + experiment.platform.database_pids()
     report.findings += [effects, _left_behind(pids)]
     say(str(report))
     return report
 
 
-async def _under_attack(scene: Scene, nemesis: Nemesis) -> None:
-    cast = scene.cast
-    controllers = [asyncio.create_task(cast.control(settings)) for settings in cast.controllers]
-    clients = [asyncio.create_task(tenant.run()) for tenant in cast.tenants]
-    watchers = [asyncio.create_task(watcher.run()) for watcher in cast.watchers]
+async def _under_attack(experiment: Experiment, nemesis: Nemesis) -> None:
+    deployment = experiment.deployment
+    controllers = [asyncio.create_task(deployment.control(settings)) for settings in deployment.controllers]
+    clients = [asyncio.create_task(tenant.run()) for tenant in deployment.tenants]
+    watchers = [asyncio.create_task(watcher.run()) for watcher in deployment.watchers]
     try:
         await nemesis.run()
     except BaseException:
@@ -121,28 +123,31 @@ async def _under_attack(scene: Scene, nemesis: Nemesis) -> None:
         raise
     finally:
         nemesis.heal()
-    for stopping in (*(tenant.stopping for tenant in cast.tenants), *(watcher.stopping for watcher in cast.watchers)):
+    for stopping in (
+        *(tenant.stopping for tenant in deployment.tenants),
+        *(watcher.stopping for watcher in deployment.watchers),
+    ):
         stopping.set()
     await asyncio.gather(*clients, *watchers)
-    for project in cast.projects:
-        sweeper = next(tenant for tenant in cast.tenants if tenant.project_id == project.id)
+    for project in deployment.projects:
+        sweeper = next(tenant for tenant in deployment.tenants if tenant.project_id == project.id)
         await sweeper.release_all()
-    await scene.wait_quiet()
+    await experiment.wait_quiet()
     for task in controllers:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
 
 
-def _effects(scene: Scene, nemesis: Nemesis) -> Finding:
-    """What the attacks must have brought about; each has shown by itself that it hit its target (see nemesis.insist)."""
+def _effects(experiment: Experiment, nemesis: Nemesis) -> Finding:
+    """Check the combined effects of the attacks; `wait_for_effect` has checked that each one hit its target."""
     finding = Finding("attacks had their effect")
     for attack in nemesis.schedule:
         finding.expect(attack in nemesis.done, f"{attack} did not take place")
-    (lost,) = scene.witness.rows("SELECT count(*) AS n FROM events WHERE type = 'node.lost'")
+    (lost,) = experiment.witness.rows("SELECT count(*) AS n FROM events WHERE type = 'node.lost'")
     silent = any(attack.kind == "freeze_agents" for attack in nemesis.done)
     finding.expect(not silent or lost["n"] > 0, "hosts fell silent, and none was lost")
-    for watcher in scene.cast.watchers:
+    for watcher in experiment.deployment.watchers:
         if isinstance(watcher, StreamWatcher):
             finding.expect(watcher.opened > 1, f"{watcher.session.name} never had to open its stream again")
     return finding

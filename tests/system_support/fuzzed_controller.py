@@ -6,10 +6,10 @@ from typing import Any
 from schemathesis import Case
 
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, ServiceAccountCredentials
-from system_support import fuzzing
-from system_support.fuzzing import well_formed
+from system_support import schemathesis_cases
 from system_support.little_app import METERED, LittleApp
-from system_support.policy_cast import public_key
+from system_support.policy_callers import public_key
+from system_support.schemathesis_cases import well_formed
 from system_support.world import World
 
 # What only an app's controller may ask; everybody else is turned away before the server looks at more than the path.
@@ -53,7 +53,7 @@ class FuzzedController:
 
     def adapt(self, case: Case[Any]) -> None:
         """Something to work on, free to be claimed or claimed by us, and the case about it. What is wrong stays wrong."""
-        fuzzing.adapt(case)
+        schemathesis_cases.adapt(case)
         self._ready(claimed=case.operation.definition.raw["operationId"] != "operation_claim")
         ours = {"project_id": self._project, "operation_id": self._operation, "instance_id": self._instance}
         for name, value in dict(case.path_parameters or {}).items():

@@ -5,7 +5,7 @@ The first fleet on a machine has to, and it takes minutes; a test that gives up 
 
 from gpuaas_lab import rootfs
 from gpuaas_lab.demo import app
-from system_support.slurm_ground import LAYER
+from system_support.slurm_lab import LAYER
 
 
 def say(line: str) -> None:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from requests import PreparedRequest
 from requests.auth import AuthBase
 
-from system_support.policy_cast import public_key
+from system_support.policy_callers import public_key
 from system_support.world import World
 
 API = "/api/v1/agent"

@@ -3,7 +3,7 @@
 import secrets
 
 from gpuaas_sdk import RecipientKey
-from system_support.policy_cast import Caller, Ids, public_key, tomorrow
+from system_support.policy_callers import Caller, Ids, public_key, tomorrow
 from system_support.policy_catalog import manifest
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
-from system_support.policy_cast import Caller, Cast, Ids, certificate_request, public_key, trust_key
+from system_support.policy_callers import Caller, Ids, PolicyFixture, certificate_request, public_key, trust_key
 
 Body = Callable[[Caller, Ids], object]
-Fresh = Callable[[Cast, Caller, Ids], Ids]
+Fresh = Callable[[PolicyFixture, Caller, Ids], Ids]
 CONTROLLER = "service_account apps:control"  # bound to an app that nobody has launched
 SUCCESS = frozenset({200, 201, 204})
 
@@ -51,7 +51,7 @@ RECIPES: dict[str, Recipe] = {
     "auth_token": Recipe(bodies.sign_in),
     "auth_logout": Recipe(lambda caller, ids: {"refresh_token": f"gsr_{secrets.token_urlsafe(48)}"}),
     "auth_session_create": Recipe(bodies.browser_sign_in),
-    "auth_session_show": Recipe(answers=frozenset({401})),  # by the cookie, which nobody of the cast has
+    "auth_session_show": Recipe(answers=frozenset({401})),  # by the cookie, which nobody of the fixture has
     "auth_session_end": Recipe(),
     "signing_key_list": READ,
     "signing_key_rotate": Recipe(),

@@ -6,7 +6,7 @@ import pytest
 
 from gpuaas_server.kernel.context import Platform
 from tests_support.agents import MovableClock
-from tests_support.grounds import Ground, settled
+from tests_support.grounds import EchoLab, settled
 
 
 @pytest.fixture
@@ -16,6 +16,6 @@ def clock(platform: Platform) -> MovableClock:
 
 
 @pytest.fixture
-async def ground(platform: Platform, clock: MovableClock) -> AsyncIterator[Ground]:
+async def ground(platform: Platform, clock: MovableClock) -> AsyncIterator[EchoLab]:
     async with settled(platform) as ground:
         yield ground

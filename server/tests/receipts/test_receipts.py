@@ -8,10 +8,10 @@ import pytest
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.receipts.machine import ATTEMPTS, INSPECTION
 from tests_support.agents import MovableClock
-from tests_support.grounds import BASELINE, Ground, left
+from tests_support.grounds import BASELINE, EchoLab, left
 
 
-async def test_a_clean_host_settles_its_receipt_as_clean(ground: Ground) -> None:
+async def test_a_clean_host_settles_its_receipt_as_clean(ground: EchoLab) -> None:
     operation, receipt = await ground.start()
     assert (await ground.settle(operation)).waiting
     task = await ground.look()
@@ -27,7 +27,7 @@ async def test_a_clean_host_settles_its_receipt_as_clean(ground: Ground) -> None
     assert shown["baseline_sha256"] == BASELINE
 
 
-async def test_the_operation_is_woken_when_the_host_has_answered(ground: Ground, settings: Settings) -> None:
+async def test_the_operation_is_woken_when_the_host_has_answered(ground: EchoLab, settings: Settings) -> None:
     operation, _ = await ground.start()
     await ground.answer(await ground.look())
     assert settings.database_url is not None
@@ -36,7 +36,7 @@ async def test_the_operation_is_woken_when_the_host_has_answered(ground: Ground,
     assert woken == [("operation",)]
 
 
-async def test_a_controller_that_lied_is_told_what_is_left(ground: Ground) -> None:
+async def test_a_controller_that_lied_is_told_what_is_left(ground: EchoLab) -> None:
     operation, receipt = await ground.start("stopped")
     await ground.answer(await ground.look(), units=left("echo.service is loaded"), ports=left("tcp 0.0.0.0:7777"))
     verdict = await ground.settle(operation)
@@ -53,7 +53,7 @@ async def test_a_controller_that_lied_is_told_what_is_left(ground: Ground) -> No
     assert [(event["type"], event["data"]["left"]) for event in events["items"]] == [("receipt.left", 2)]
 
 
-async def test_nothing_is_said_before_all_hosts_have_answered(ground: Ground) -> None:
+async def test_nothing_is_said_before_all_hosts_have_answered(ground: EchoLab) -> None:
     operation, _ = await ground.start_two()
     first, second = [task for task in await ground.host.poll() if task["kind"] == "inspect"]
     await ground.answer(first, units=left("echo.service is loaded"))
@@ -64,7 +64,7 @@ async def test_nothing_is_said_before_all_hosts_have_answered(ground: Ground) ->
     assert [(verdict.waiting, one.check) for one in verdict.left] == [(False, "units"), (False, "paths")]
 
 
-async def test_a_stopped_app_is_asked_for_less_than_one_that_is_gone(ground: Ground) -> None:
+async def test_a_stopped_app_is_asked_for_less_than_one_that_is_gone(ground: EchoLab) -> None:
     operation, receipt = await ground.start("stopped")
     await ground.answer(await ground.look())
     assert not (await ground.settle(operation)).waiting
@@ -72,7 +72,7 @@ async def test_a_stopped_app_is_asked_for_less_than_one_that_is_gone(ground: Gro
 
 
 async def test_a_host_that_stays_silent_ends_as_unreachable_and_a_late_answer_changes_nothing(
-    ground: Ground, clock: MovableClock
+    ground: EchoLab, clock: MovableClock
 ) -> None:
     operation, receipt = await ground.start()
     task = await ground.look()
@@ -85,7 +85,7 @@ async def test_a_host_that_stays_silent_ends_as_unreachable_and_a_late_answer_ch
     assert (await ground.show(receipt))["failure"]["code"] == "host_unreachable"
 
 
-async def test_an_agent_that_is_too_old_has_a_code_and_a_way_out(ground: Ground) -> None:
+async def test_an_agent_that_is_too_old_has_a_code_and_a_way_out(ground: EchoLab) -> None:
     operation, receipt = await ground.start()
     failure = {"code": "task_kind_unknown", "message": "?", "next_step": "", "retryable": False}
     await ground.host.report(await ground.look(), "failed", failure=failure)
@@ -93,7 +93,7 @@ async def test_an_agent_that_is_too_old_has_a_code_and_a_way_out(ground: Ground)
     assert "Update the agent" in (await ground.show(receipt))["failure"]["next_step"]
 
 
-async def test_a_look_that_failed_for_a_moment_is_asked_for_again(ground: Ground) -> None:
+async def test_a_look_that_failed_for_a_moment_is_asked_for_again(ground: EchoLab) -> None:
     operation, _ = await ground.start()
     failure = {"code": "host_io_error", "message": "EIO", "next_step": "", "retryable": True}
     for attempt in range(1, ATTEMPTS):
@@ -106,7 +106,7 @@ async def test_a_look_that_failed_for_a_moment_is_asked_for_again(ground: Ground
     assert (verdict.waiting, verdict.left, verdict.failed) == (False, [], [])
 
 
-async def test_evidence_from_another_baseline_or_for_another_receipt_proves_nothing(ground: Ground) -> None:
+async def test_evidence_from_another_baseline_or_for_another_receipt_proves_nothing(ground: EchoLab) -> None:
     operation, _ = await ground.start()
     await ground.answer(await ground.look(), evidence={"baseline_sha256": "c" * 64})
     assert [one.code for one in (await ground.settle(operation)).failed] == ["baseline_mismatch"]
@@ -117,7 +117,7 @@ async def test_evidence_from_another_baseline_or_for_another_receipt_proves_noth
     assert [one.code for one in (await ground.settle(operation)).failed] == ["evidence_mismatch"]
 
 
-async def test_a_hostile_footprint_reaches_no_host_and_settles_at_once(ground: Ground) -> None:
+async def test_a_hostile_footprint_reaches_no_host_and_settles_at_once(ground: EchoLab) -> None:
     operation, receipt = await ground.start(footprint={"paths": ["/opt/../etc/shadow"]})
     assert [task["kind"] for task in await ground.host.poll()] == []
     verdict = await ground.settle(operation)
@@ -126,7 +126,7 @@ async def test_a_hostile_footprint_reaches_no_host_and_settles_at_once(ground: G
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_force_keeps_what_was_seen_and_is_not_verified_for_ever(ground: Ground, answered: bool) -> None:
+async def test_force_keeps_what_was_seen_and_is_not_verified_for_ever(ground: EchoLab, answered: bool) -> None:
     operation, receipt = await ground.start()
     task = await ground.look()
     if answered:
@@ -143,7 +143,7 @@ async def test_force_keeps_what_was_seen_and_is_not_verified_for_ever(ground: Gr
     assert shown["forced"]["reason"] == "the host burnt down"
 
 
-async def test_a_host_that_was_never_asked_has_a_receipt_that_says_so(ground: Ground) -> None:
+async def test_a_host_that_was_never_asked_has_a_receipt_that_says_so(ground: EchoLab) -> None:
     operation = await ground.force_unasked()
     assert await ground.host.poll() == []
     [line] = (await ground.site.admin.get(f"/projects/{ground.project}/receipts?operation_id={operation}"))["items"]
@@ -153,7 +153,7 @@ async def test_a_host_that_was_never_asked_has_a_receipt_that_says_so(ground: Gr
     assert (await ground.settle(operation)).left == []
 
 
-async def test_a_clean_receipt_cannot_be_forced(ground: Ground) -> None:
+async def test_a_clean_receipt_cannot_be_forced(ground: EchoLab) -> None:
     operation, receipt = await ground.start()
     await ground.answer(await ground.look())
     await ground.settle(operation)
@@ -161,7 +161,7 @@ async def test_a_clean_receipt_cannot_be_forced(ground: Ground) -> None:
     assert (await ground.show(receipt))["status"] == "clean"
 
 
-async def test_the_database_refuses_to_change_or_remove_a_settled_receipt(ground: Ground, settings: Settings) -> None:
+async def test_the_database_refuses_to_change_or_remove_a_settled_receipt(ground: EchoLab, settings: Settings) -> None:
     for found in ({}, {"units": left("echo.service is loaded")}):
         operation, _ = await ground.start()
         await ground.answer(await ground.look(), **found)
@@ -185,7 +185,7 @@ async def test_the_database_refuses_to_change_or_remove_a_settled_receipt(ground
 
 
 async def test_a_revoked_certificate_must_be_on_the_hosts_list_by_the_deadline(
-    ground: Ground, clock: MovableClock
+    ground: EchoLab, clock: MovableClock
 ) -> None:
     person = ground.site.admin
     path = f"/projects/{ground.project}/allocations/{ground.allocation}"
@@ -203,7 +203,7 @@ async def test_a_revoked_certificate_must_be_on_the_hosts_list_by_the_deadline(
     assert [one.check for one in (await ground.settle(operation)).left] == ["credentials"]
 
 
-async def test_receipts_are_listed_newest_first_and_by_what_they_are_about(ground: Ground) -> None:
+async def test_receipts_are_listed_newest_first_and_by_what_they_are_about(ground: EchoLab) -> None:
     made = [await ground.start() for _ in range(3)]
     path = f"/projects/{ground.project}/receipts"
     page = await ground.site.admin.get(f"{path}?limit=2")
@@ -217,7 +217,7 @@ async def test_receipts_are_listed_newest_first_and_by_what_they_are_about(groun
     assert (await ground.site.admin.call("GET", f"{path}/{other}")).status_code == 404
 
 
-async def test_another_projects_receipt_is_not_found(ground: Ground) -> None:
+async def test_another_projects_receipt_is_not_found(ground: EchoLab) -> None:
     _, receipt = await ground.start()
     tenant = await ground.site.admin.post("/tenants", {"slug": "other", "name": "Other"})
     project = await ground.site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "other", "name": "Other"})

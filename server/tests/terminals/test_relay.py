@@ -17,7 +17,7 @@ from gpuaas_server.terminals.relay import Relay, resize_of
 from gpuaas_server.terminals.relay_server import RelayServer
 from gpuaas_server.terminals.rows import TerminalRow
 from tests_support.agents import MovableClock, ssh_line
-from tests_support.grounds import Ground
+from tests_support.grounds import EchoLab
 
 SECONDS = 10.0
 
@@ -52,7 +52,7 @@ class Stage:
     host: Pipe
     person: Pipe
     terminal: dict[str, Any]
-    ground: Ground
+    ground: EchoLab
 
     async def opens(self) -> None:
         await self.host.send({"type": "opened"})
@@ -73,7 +73,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    ground: Ground, attach: bool = True, holder: str = "127.0.0.1:1/x", **limits: Any
+    ground: EchoLab, attach: bool = True, holder: str = "127.0.0.1:1/x", **limits: Any
 ) -> AsyncIterator[Stage]:
     platform = ground.site.platform
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
@@ -108,7 +108,7 @@ async def reason(stage: Stage) -> str:
     return str(row.reason)
 
 
-async def test_bytes_go_both_ways_and_are_counted(ground: Ground) -> None:
+async def test_bytes_go_both_ways_and_are_counted(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         await stage.host.send(b"prompt$ ")
@@ -125,7 +125,7 @@ async def test_bytes_go_both_ways_and_are_counted(ground: Ground) -> None:
         assert (row.reason, row.bytes_in, row.bytes_out) == ("exited", 3, 8)
 
 
-async def test_a_shell_that_nobody_reads_from_is_held_back(ground: Ground) -> None:
+async def test_a_shell_that_nobody_reads_from_is_held_back(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         sending = asyncio.create_task(_flood(stage))
@@ -139,7 +139,7 @@ async def _flood(stage: Stage) -> None:
         await stage.host.send(bytes(1000))
 
 
-async def test_nothing_for_a_while_is_the_end(ground: Ground) -> None:
+async def test_nothing_for_a_while_is_the_end(ground: EchoLab) -> None:
     async with staged(ground, idle_seconds=1) as stage:
         await stage.opens()
         ended = await stage.host.receive()
@@ -147,7 +147,7 @@ async def test_nothing_for_a_while_is_the_end(ground: Ground) -> None:
         assert (await stage.ends())["reason"] == "idle"
 
 
-async def test_the_longest_time_is_the_end_however_busy_it_is(ground: Ground) -> None:
+async def test_the_longest_time_is_the_end_however_busy_it_is(ground: EchoLab) -> None:
     async with staged(ground, idle_seconds=1, max_seconds=1) as stage:
         await stage.opens()
         busy = asyncio.create_task(_keep_busy(stage))
@@ -161,7 +161,7 @@ async def _keep_busy(stage: Stage) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_who_closes_it_elsewhere_ends_it_here(ground: Ground) -> None:
+async def test_who_closes_it_elsewhere_ends_it_here(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals/{stage.terminal['id']}"
@@ -169,7 +169,7 @@ async def test_who_closes_it_elsewhere_ends_it_here(ground: Ground) -> None:
         assert (await stage.ends())["reason"] == "closed"
 
 
-async def test_what_was_carried_is_known_whoever_ends_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_carried_is_known_whoever_ends_it(ground: EchoLab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "RENEWED", timedelta(seconds=0.05))
     renewed: asyncio.Queue[tuple[int, ...]] = asyncio.Queue()
     renew = holder_lease.terminal_renew
@@ -194,7 +194,7 @@ async def test_what_was_carried_is_known_whoever_ends_it(ground: Ground, monkeyp
 
 
 async def test_a_person_who_reads_nothing_more_has_until_it_counts_as_idle(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: EchoLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay, "GOODBYE_SECONDS", 0.2)
     async with staged(ground, idle_seconds=1) as stage, asyncio.timeout(SECONDS):
@@ -206,7 +206,7 @@ async def test_a_person_who_reads_nothing_more_has_until_it_counts_as_idle(
         assert await reason(stage) == "idle"
 
 
-async def test_a_host_or_a_person_that_goes_ends_it(ground: Ground) -> None:
+async def test_a_host_or_a_person_that_goes_ends_it(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         await stage.host.close()
@@ -219,19 +219,19 @@ async def test_a_host_or_a_person_that_goes_ends_it(ground: Ground) -> None:
         assert await reason(stage) == "closed"
 
 
-async def test_nobody_at_the_stream_in_time_is_the_end(ground: Ground) -> None:
+async def test_nobody_at_the_stream_in_time_is_the_end(ground: EchoLab) -> None:
     soon = ground.site.platform.clock()
     async with staged(ground, attach=False, open_by=soon) as stage, asyncio.timeout(SECONDS):
         await stage.relay.told.wait()
         assert await reason(stage) == "not_opened"
 
 
-async def test_a_terminal_has_one_person_in_front_of_it(ground: Ground) -> None:
+async def test_a_terminal_has_one_person_in_front_of_it(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         assert not stage.relay.attach(Pipe())
 
 
-async def watched(ground: Ground, relay_server: RelayServer, terminal_id: str) -> dict[str, object]:
+async def watched(ground: EchoLab, relay_server: RelayServer, terminal_id: str) -> dict[str, object]:
     """What somebody is told who comes to another process than the holder's, and is sent away."""
 
     async def still_there() -> bool:
@@ -249,7 +249,7 @@ async def watched(ground: Ground, relay_server: RelayServer, terminal_id: str) -
     return told
 
 
-async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothing(ground: Ground) -> None:
+async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothing(ground: EchoLab) -> None:
     here, there = RelayServer(ground.site.platform), RelayServer(ground.site.platform)
     async with here.running(), staged(ground, holder=here.address) as stage:
         here.relays[stage.terminal["id"]] = stage.relay
@@ -262,7 +262,7 @@ async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothi
 
 
 async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
-    ground: Ground, clock: MovableClock
+    ground: EchoLab, clock: MovableClock
 ) -> None:
     platform = ground.site.platform
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
@@ -278,7 +278,7 @@ async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
     assert not await holder_lease.terminal_renew(platform, taken.row, 0, 0)
 
 
-async def test_a_carrier_that_is_stopped_leaves_nothing_running(ground: Ground) -> None:
+async def test_a_carrier_that_is_stopped_leaves_nothing_running(ground: EchoLab) -> None:
     def carrying_on() -> bool:
         return any("Relay." in getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks())
 
@@ -305,7 +305,7 @@ def test_a_person_says_nothing_but_a_sensible_size(message: dict[str, object]) -
     assert resize_of(message) is None
 
 
-async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> None:
+async def test_two_processes_join_and_a_stranger_does_not(ground: EchoLab) -> None:
     here, there = RelayServer(ground.site.platform), RelayServer(ground.site.platform)
     stranger = RelayServer(replace(ground.site.platform, sealer=type(ground.site.platform.sealer)(bytes(32))))
     async with here.running(), staged(ground, attach=False) as stage:

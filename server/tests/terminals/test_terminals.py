@@ -13,7 +13,7 @@ from gpuaas_server.terminals import holder_lease
 from gpuaas_server.terminals.machine import End
 from gpuaas_server.terminals.reconciler import TerminalMachine
 from tests_support.agents import Json, MovableClock, ssh_line
-from tests_support.grounds import Ground, work_off
+from tests_support.grounds import EchoLab, work_off
 
 
 @pytest.fixture
@@ -21,38 +21,38 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"terminals_per_allocation": 2})
 
 
-def path(ground: Ground) -> str:
+def path(ground: EchoLab) -> str:
     return f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
 
 
-async def opened(ground: Ground) -> Json:
+async def opened(ground: EchoLab) -> Json:
     return await ground.site.admin.post(path(ground), {"columns": 120, "rows": 40})
 
 
-async def asked(ground: Ground) -> Json:
+async def asked(ground: EchoLab) -> Json:
     [task] = [task for task in await ground.host.poll() if task["kind"] == "terminal"]
     return task
 
 
-async def now(ground: Ground, terminal: Json) -> Json:
+async def now(ground: EchoLab, terminal: Json) -> Json:
     found = (await ground.site.admin.get(path(ground)))["items"]
     return next(one for one in found if one["id"] == terminal["id"])
 
 
-async def take(ground: Ground, terminal: Json, node_id: str = "") -> holder_lease.ClaimedTerminal:
+async def take(ground: EchoLab, terminal: Json, node_id: str = "") -> holder_lease.ClaimedTerminal:
     node = Actor(node_id or ground.host.node_id, "node", "host-1")
     return await holder_lease.terminal_take(
         ground.site.platform, holder_lease.AnsweringNode(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
     )
 
 
-async def audited(ground: Ground, action: str) -> list[dict[str, Any]]:
+async def audited(ground: EchoLab, action: str) -> list[dict[str, Any]]:
     async with ground.site.platform.database.connection(PLATFORM) as connection:
         cursor = await connection.execute("SELECT * FROM audit_records WHERE action = %s ORDER BY id", (action,))
         return await cursor.fetchall()
 
 
-async def test_a_terminal_is_a_task_without_a_secret_for_the_host(ground: Ground) -> None:
+async def test_a_terminal_is_a_task_without_a_secret_for_the_host(ground: EchoLab) -> None:
     terminal = await opened(ground)
     assert terminal["status"] == "requested"
     assert terminal["stream"].endswith(f"{terminal['id']}/stream")
@@ -62,7 +62,7 @@ async def test_a_terminal_is_a_task_without_a_secret_for_the_host(ground: Ground
     assert task["spec"] == spec
 
 
-async def test_it_is_taken_once_and_by_its_own_node(ground: Ground) -> None:
+async def test_it_is_taken_once_and_by_its_own_node(ground: EchoLab) -> None:
     terminal = await opened(ground)
     with pytest.raises(Problem, match="not waited for"):
         await take(ground, terminal, "nod_01jb2c3d4e5f6g7h8j9kamnpqr")
@@ -75,7 +75,7 @@ async def test_it_is_taken_once_and_by_its_own_node(ground: Ground) -> None:
     assert certificate["issued_to"] == me["id"]  # it ends with their other ways in
 
 
-async def test_what_the_host_says_is_why_it_did_not_open(ground: Ground) -> None:
+async def test_what_the_host_says_is_why_it_did_not_open(ground: EchoLab) -> None:
     terminal = await opened(ground)
     failure = {"code": "terminal_not_offered", "message": "A simulated host has no shell", "next_step": "-"}
     await ground.host.report(await asked(ground), "failed", failure=failure | {"retryable": False})
@@ -85,7 +85,7 @@ async def test_what_the_host_says_is_why_it_did_not_open(ground: Ground) -> None
     assert ended["sentence"] == "A simulated host has no shell (terminal_not_offered)."
 
 
-async def test_a_host_that_never_comes_is_given_up(ground: Ground, clock: MovableClock) -> None:
+async def test_a_host_that_never_comes_is_given_up(ground: EchoLab, clock: MovableClock) -> None:
     terminal = await opened(ground)
     clock.ahead += timedelta(seconds=60)
     await work_off(ground.site.platform, TerminalMachine())
@@ -94,7 +94,7 @@ async def test_a_host_that_never_comes_is_given_up(ground: Ground, clock: Movabl
         await take(ground, terminal)
 
 
-async def test_a_holder_that_died_is_given_up(ground: Ground, clock: MovableClock) -> None:
+async def test_a_holder_that_died_is_given_up(ground: EchoLab, clock: MovableClock) -> None:
     terminal = await opened(ground)
     taken = await take(ground, terminal)
     assert await holder_lease.terminal_opened(ground.site.platform, taken.row)
@@ -105,7 +105,7 @@ async def test_a_holder_that_died_is_given_up(ground: Ground, clock: MovableCloc
     assert not await holder_lease.terminal_renew(ground.site.platform, taken.row, 0, 0)
 
 
-async def test_there_is_a_limit_and_closing_makes_room(ground: Ground) -> None:
+async def test_there_is_a_limit_and_closing_makes_room(ground: EchoLab) -> None:
     first, _ = await opened(ground), await opened(ground)
     refused = await ground.site.admin.call("POST", path(ground), {})
     assert (refused.status_code, refused.json()["code"]) == (409, "too_many_terminals")
@@ -116,7 +116,7 @@ async def test_there_is_a_limit_and_closing_makes_room(ground: Ground) -> None:
     await opened(ground)
 
 
-async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more(ground: Ground) -> None:
+async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more(ground: EchoLab) -> None:
     first, second = await opened(ground), await opened(ground)
     taken = await take(ground, first)
     await ground.site.admin.post(f"/projects/{ground.project}/allocations/{ground.allocation}/release", {})
@@ -128,7 +128,7 @@ async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more
     assert refused.json()["code"] == "not_active"
 
 
-async def test_the_first_end_stands_and_is_audited_with_who_and_how_much(ground: Ground, platform: Platform) -> None:
+async def test_the_first_end_stands_and_is_audited_with_who_and_how_much(ground: EchoLab, platform: Platform) -> None:
     terminal = await opened(ground)
     taken = await take(ground, terminal)
     await holder_lease.terminal_end(platform, taken.row, End("exited", "The shell has ended.", 3), 5, 70)

@@ -30,7 +30,7 @@ WAY_IN = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 
 
 @dataclass
-class Ground:
+class EchoLab:
     site: Site
     host: Host
     project: str
@@ -108,7 +108,7 @@ def left(item: str) -> Json:
 
 
 @asynccontextmanager
-async def settled(platform: Platform) -> AsyncIterator[Ground]:
+async def settled(platform: Platform) -> AsyncIterator[EchoLab]:
     """On a host that is enrolled and approved."""
     async with agents.opened(platform) as site:
         host = await site.host()
@@ -123,7 +123,7 @@ async def settled(platform: Platform) -> AsyncIterator[Ground]:
         [task] = await host.poll()
         await host.report(task, result=WAY_IN, evidence={"baseline_sha256": BASELINE})
         await work_off(platform)
-        yield Ground(site, host, project["id"], made["items"][0]["id"])
+        yield EchoLab(site, host, project["id"], made["items"][0]["id"])
 
 
 async def work_off(platform: Platform, *machines: Machine[Any, Any]) -> None:

@@ -11,7 +11,7 @@ from system_support.ledger import Ledger
 from system_support.server import RunningServer
 
 
-def genuine_token(server: RunningServer, ledger: Ledger, user_id: str, age: timedelta) -> str:
+def issue_past_token(server: RunningServer, ledger: Ledger, user_id: str, age: timedelta) -> str:
     """A token of the user, signed with the platform's key so long ago; it was good for 15 minutes."""
     (row,) = ledger.rows(
         "SELECT s.id, p.wrapped_key, p.sealed_value, k.id AS key_id, k.sealed_key FROM signing_keys s"

@@ -1,4 +1,4 @@
-"""A person at an allocation's door: a key of their own, a certificate from the API, and the system's ssh."""
+"""A person's SSH client: a key of their own, a certificate from the API, and the system's ssh."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from gpuaas_sdk import Client, SshCertificate
 
 
 @dataclass
-class Door:
+class SshClient:
     """Keeps the last certificate, so that a test can try it again after it should have stopped working."""
 
     client: Client
@@ -50,7 +50,7 @@ class Door:
         self.key.touch(mode=0o600)
         self.key.write_bytes(clear)
 
-    def knock(self, command: str = "id -un", seconds: int = 30) -> subprocess.CompletedProcess[str]:
+    def run(self, command: str = "id -un", seconds: int = 30) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self._ssh(command, seconds),
             capture_output=True,
@@ -61,7 +61,7 @@ class Door:
         )
 
     @contextmanager
-    def staying(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:
+    def open_session(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:
         """A session that is open, and stays so until somebody ends it."""
         command = self._ssh(f"echo in; exec sleep {seconds}", 30)
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as session:
@@ -82,5 +82,5 @@ class Door:
         return [*argv, f"{self.user}@{self.address}", command]
 
     @property
-    def opens(self) -> bool:
-        return self.knock("true").returncode == 0
+    def can_log_in(self) -> bool:
+        return self.run("true").returncode == 0

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser
 
 from gpuaas_sdk.testing import RunningServer
 from system_support.console.browser import chromium, visitor
-from system_support.console.scene import Scene, scene
+from system_support.console.sample_cloud import SampleCloud, sample_cloud
 from system_support.documents import REPOSITORY
 
 LATER = 400  # milliseconds, for what begins to load when the rest is there
@@ -16,14 +16,18 @@ PICTURES = REPOSITORY / "docs/images/console"
 
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with RunningServer.start(login_rate_per_minute="1000") as server, scene(server) as cloud, chromium() as browser:
+    with (
+        RunningServer.start(login_rate_per_minute="1000") as server,
+        sample_cloud(server) as cloud,
+        chromium() as browser,
+    ):
         for dark in (False, True):
             take(browser, cloud, dark)
     total = sum(path.stat().st_size for path in PICTURES.glob("*.png"))
     print(f"{len(list(PICTURES.glob('*.png')))} pictures, {total / 1e6:.1f} MB, in {PICTURES.relative_to(REPOSITORY)}")
 
 
-def take(browser: Browser, cloud: Scene, dark: bool) -> None:
+def take(browser: Browser, cloud: SampleCloud, dark: bool) -> None:
     theme = "dark" if dark else "light"
     for who, routes in (("project_admin", cloud.routes()), ("operator", cloud.operator_routes())):
         with visitor(browser, cloud.url, dark=dark) as person:

@@ -27,7 +27,7 @@ CLIENTS = (5, 3, 1)
 PASSWORD = "a-long-phrase-for-chaos"
 
 
-class Little(AppController):
+class NoopController(AppController):
     """An app that does nothing on its hosts, and says so step by step."""
 
     health_seconds = 5.0
@@ -56,7 +56,7 @@ class Project:
 
 
 @dataclass
-class Cast:
+class Deployment:
     platform: Platform
     history: History
     http: httpx.AsyncClient
@@ -157,7 +157,7 @@ class Cast:
 
     async def control(self, settings: ControllerSettings) -> None:
         """A replica of the controller until cancelled; one that ends is started again, and that is written down."""
-        app = Little(self.projects[-1].app_slug)
+        app = NoopController(self.projects[-1].app_slug)
         while True:
             try:
                 async with connect(settings, app) as client:

@@ -10,12 +10,12 @@ from typing import Any
 from schemathesis import Case
 from schemathesis.generation.meta import CoveragePhaseData
 
-from system_support.policy_cast import furnish, set_apart
+from system_support.policy_callers import furnish, set_apart
 from system_support.world import World
 
 _ID = re.compile("[a-z]{2,3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 # Filled when the server runs.
-PREY: dict[str, str] = {}
+RESOURCES: dict[str, str] = {}
 
 
 def adapt(case: Case[Any]) -> None:
@@ -37,7 +37,7 @@ def adapt(case: Case[Any]) -> None:
 def _real(name: str, value: object) -> object:
     """Three well-formed ids in four become ids of things that exist."""
     if well_formed(value) and hashlib.sha256(str(value).encode()).digest()[0] % 4:
-        return PREY.get(name, value)
+        return RESOURCES.get(name, value)
     return value
 
 
@@ -57,12 +57,12 @@ def _drop_leaked_headers(case: Case[Any]) -> None:
 
 
 @contextmanager
-def prey(world: World) -> Iterator[None]:
+def disposable_resources(world: World) -> Iterator[None]:
     """Things of every kind that may be changed, ended and deleted."""
     with world.simulated_fleet(2, first_index=900) as nodes:
         place = furnish(world.admin, world.tenant_id, world.project_id)
-        PREY.update(set_apart(world.admin, nodes, {place["allocation_node"]}) | place)
+        RESOURCES.update(set_apart(world.admin, nodes, {place["allocation_node"]}) | place)
         try:
             yield
         finally:
-            PREY.clear()
+            RESOURCES.clear()

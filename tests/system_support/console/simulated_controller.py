@@ -11,7 +11,7 @@ from gpuaas_sdk.controller import AppController, Context, Failed, Health, Instan
 STEP_SECONDS = 0.05
 
 
-class Pretending(AppController):
+class SimulatedController(AppController):
     """`troubles`: instances by name whose next deploy fails, and with what."""
 
     def __init__(self, slug: str, steps: Sequence[str], runtime: dict[str, object], access: dict[str, object]) -> None:

@@ -21,7 +21,7 @@ OLD, NEW = "0.1.0", "0.2.0"
 Do = Callable[[Operation], Operation]  # from an operation that was asked for to its end
 
 
-class Ground(LabStage):
+class EchoLab(LabStage):
     def kill(self, victim: str) -> None:
         """kill -9; whoever watches over it starts it again."""
         if victim == "agent":
@@ -83,23 +83,23 @@ class Ground(LabStage):
 
 
 @contextmanager
-def echo_ground(name: str, **settings: str) -> Iterator[Ground]:
+def echo_lab(name: str, **settings: str) -> Iterator[EchoLab]:
     with lab_site(name, 3, **settings) as (world, fleet):
-        made = Ground(world, Echo.slug)
+        made = EchoLab(world, Echo.slug)
         _publish(made)
         made.settle_on(fleet)
         yield made
 
 
-def _publish(ground: Ground) -> None:
+def _publish(lab: EchoLab) -> None:
     """The app as it is, and a next version of it, which sets a comma after the greeting."""
     app = files("gpuaas_echo")
     manifest, program = app.joinpath("manifest.yaml").read_text(), app.joinpath("echod").read_bytes()
     changed = program.replace(b'b" " + line', b'b", " + line')
     assert changed != program
-    ground.publish(manifest, program)
+    lab.publish(manifest, program)
     before, after = (f"sha256:{hashlib.sha256(content).hexdigest()}" for content in (program, changed))
-    ground.publish(manifest.replace(OLD, NEW).replace(before, after), changed)
+    lab.publish(manifest.replace(OLD, NEW).replace(before, after), changed)
 
 
 def says(address: str, port: int, line: str) -> str:
@@ -133,39 +133,39 @@ def at_work(app: AppController, settings: ControllerSettings, step_hook: StepHoo
         loop.close()
 
 
-def every_verb(ground: Ground, name: str, do: Do) -> list[Operation]:
+def every_verb(lab: EchoLab, name: str, do: Do) -> list[Operation]:
     """Each verb once, and what its users hear after it. `do` sees each operation to its end, in whatever way."""
-    instance, deploy = ground.deploy(name, [("hub", ground.places[0])], greeting="hi")
+    instance, deploy = lab.deploy(name, [("hub", lab.places[0])], greeting="hi")
     done = [do(deploy)]
 
     def then(operation: Operation, hub: str, relay: str | None = None) -> None:
         ended = do(operation)
         done.append(ended)
         assert ended.status == "succeeded", (ended.kind, ended.failure, ended.steps)
-        heard = (ground.answers(instance), None if relay is None else ground.answers(instance, "relay"))
+        heard = (lab.answers(instance), None if relay is None else lab.answers(instance, "relay"))
         assert heard == (hub, relay), ended.kind
 
     def relay() -> InstanceMember:
-        return ground.member(instance, "relay")
+        return lab.member(instance, "relay")
 
-    assert ground.answers(instance) == "hi ping"
-    then(ground.add(instance, ground.places[1]), "hi ping", "hi hi ping")
-    then(ground.change(instance, "drain", relay()), "hi ping", "")
-    then(ground.change(instance, "recover", relay()), "hi ping", "hi hi ping")
-    then(ground.replace(instance, relay(), ground.places[2]), "hi ping", "hi hi ping")
-    then(ground.upgrade(instance, NEW), "hi, ping", "hi, hi, ping")
-    then(ground.operate(instance, "rollback"), "hi ping", "hi hi ping")
-    then(ground.operate(instance, "restart"), "hi ping", "hi hi ping")
-    ground.hosts[2].run(["systemctl", "stop", "echo-relay.service"])
-    then(ground.operate(instance, "reconcile"), "hi ping", "hi hi ping")
-    ground.hosts[0].run(["rm", "-r", "/opt/echo", "/etc/systemd/system/echo-hub.service"])
-    then(ground.operate(instance, "repair"), "hi ping", "hi hi ping")
-    then(ground.operate(instance, "stop"), "", "")
-    then(ground.operate(instance, "start"), "hi ping", "hi hi ping")
-    then(ground.change(instance, "remove", relay()), "hi ping")
-    done.append(do(ground.operate(instance, "decommission")))
-    assert says(ground.hosts[0].address, HUB, "ping") == ""
-    kept = [one for one in ground.world.admin.receipts.list(ground.project_id) if one.instance_id == instance]
+    assert lab.answers(instance) == "hi ping"
+    then(lab.add(instance, lab.places[1]), "hi ping", "hi hi ping")
+    then(lab.change(instance, "drain", relay()), "hi ping", "")
+    then(lab.change(instance, "recover", relay()), "hi ping", "hi hi ping")
+    then(lab.replace(instance, relay(), lab.places[2]), "hi ping", "hi hi ping")
+    then(lab.upgrade(instance, NEW), "hi, ping", "hi, hi, ping")
+    then(lab.operate(instance, "rollback"), "hi ping", "hi hi ping")
+    then(lab.operate(instance, "restart"), "hi ping", "hi hi ping")
+    lab.hosts[2].run(["systemctl", "stop", "echo-relay.service"])
+    then(lab.operate(instance, "reconcile"), "hi ping", "hi hi ping")
+    lab.hosts[0].run(["rm", "-r", "/opt/echo", "/etc/systemd/system/echo-hub.service"])
+    then(lab.operate(instance, "repair"), "hi ping", "hi hi ping")
+    then(lab.operate(instance, "stop"), "", "")
+    then(lab.operate(instance, "start"), "hi ping", "hi hi ping")
+    then(lab.change(instance, "remove", relay()), "hi ping")
+    done.append(do(lab.operate(instance, "decommission")))
+    assert says(lab.hosts[0].address, HUB, "ping") == ""
+    kept = [one for one in lab.world.admin.receipts.list(lab.project_id) if one.instance_id == instance]
     assert {one.status for one in kept} == {"clean"}
     assert len(kept) == 5  # replaced, two stopped, removed, gone
     return done

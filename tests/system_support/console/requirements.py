@@ -10,7 +10,7 @@ from system_support.documents import REPOSITORY
 BUILT = REPOSITORY / "console/dist/index.html"
 
 
-def insist_on_a_browser() -> None:
+def require_browser() -> None:
     missing = [
         said for path, said in ((CHROMIUM, "apt-get install chromium"), (BUILT, "make console")) if not path.exists()
     ]

@@ -19,9 +19,9 @@ from gpuaas_sdk import (
 )
 from gpuaas_sdk.controller import Failed
 from gpuaas_sdk.testing import RunningServer, Stage, World
-from system_support.console.pretending import Pretending
-from system_support.echo_ground import at_work
-from system_support.policy_cast import public_key
+from system_support.console.simulated_controller import SimulatedController
+from system_support.echo_lab import at_work
+from system_support.policy_callers import public_key
 
 SETTLE = 60.0
 DISK = Failed(
@@ -33,11 +33,11 @@ DISK = Failed(
 
 
 @dataclass
-class Scene:
+class SampleCloud:
     world: World
     people: dict[str, PasswordCredentials]  # by what they are: project_admin, project_viewer, operator …
     nodes: list[Node]
-    slurm: Pretending
+    slurm: SimulatedController
     cluster: str  # a Slurm that runs
     failed: str  # one whose bootstrap failed
     gone: str  # one that was decommissioned
@@ -91,7 +91,7 @@ class Scene:
 
 
 @contextmanager
-def scene(server: RunningServer) -> Iterator[Scene]:
+def sample_cloud(server: RunningServer) -> Iterator[SampleCloud]:
     with ExitStack() as stack:
         world = _acme(server)
         nodes = stack.enter_context(world.simulated_fleet(6, "--delay-ms", "40"))
@@ -115,7 +115,7 @@ def scene(server: RunningServer) -> Iterator[Scene]:
         _belongings(world, people["project_admin"], places[0])
         unapproved = stack.enter_context(_newcomer(world))
         _named(world)
-        yield Scene(
+        yield SampleCloud(
             world, people, nodes, slurm, cluster, failed, gone, places, places[-1], blocked, operation, unapproved
         )
 
@@ -162,7 +162,7 @@ def _allocations(world: World) -> list[str]:
 _SLICES = (("talk", 1), ("night", 4), ("try-out", 2), ("spare", 1))  # after the four whole hosts
 
 
-def _controllers(world: World, stack: ExitStack) -> Pretending:
+def _controllers(world: World, stack: ExitStack) -> SimulatedController:
     slurm_access: dict[str, object] = {
         "login": {"shell": "gpuaas allocations ssh train-0", "become": "sudo -iu researcher"},
         "commands": {
@@ -171,13 +171,13 @@ def _controllers(world: World, stack: ExitStack) -> Pretending:
             "submit": "gpuaas allocations ssh train-0 -- sudo -iu researcher sbatch --wrap hostname",
         },
     }
-    slurm = Pretending(
+    slurm = SimulatedController(
         "slurm",
         ("packages", "configuration", "daemons"),
         {"app_version": "0.1.0", "slurm_version": "22.05.8", "package_version": "22.05.8-4+deb12u3"},
         slurm_access,
     )
-    echo = Pretending("echo", ("install", "start"), {"version": "0.1.0"}, {"talk": "nc 192.0.2.7 7007"})
+    echo = SimulatedController("echo", ("install", "start"), {"version": "0.1.0"}, {"talk": "nc 192.0.2.7 7007"})
     for one, package in ((slurm, "gpuaas_slurm"), (echo, "gpuaas_echo")):
         stage = Stage(world, one.slug)
         app = files(package)

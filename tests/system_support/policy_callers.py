@@ -1,4 +1,4 @@
-"""The cast of the policy matrix: somebody of every kind, and three places to be refused at, all of it real."""
+"""The fixture of the policy matrix: somebody of every kind, and three places to be refused at, all of it real."""
 
 import secrets
 import tempfile
@@ -66,7 +66,7 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Cast:
+class PolicyFixture:
     admin: Client
     callers: list[Caller]
     places: dict[str, Ids]  # relation → the id for every name that occurs in a path
@@ -82,7 +82,7 @@ def tomorrow() -> datetime:
 
 
 @contextmanager
-def gathered(home: World, away: World) -> Iterator[Cast]:
+def policy_fixture(home: World, away: World) -> Iterator[PolicyFixture]:
     """Everybody, and in each place something of every kind. Node verbs go to nodes that serve nobody."""
     admin = home.admin
     with home.simulated_fleet(3, first_index=500) as nodes:
@@ -94,7 +94,7 @@ def gathered(home: World, away: World) -> Iterator[Cast]:
         callers = [_person(home, role) for role in PEOPLE]
         _person(away, "tenant_admin")  # somebody stays in charge there, whoever is removed
         callers += [_program(home, name, scopes) for name, scopes in PROGRAMS.items()]
-        yield Cast(admin, callers, {r: {**shared, **furnished[r]} for r in RELATIONS})
+        yield PolicyFixture(admin, callers, {r: {**shared, **furnished[r]} for r in RELATIONS})
         for relation in RELATIONS:
             _release_all(admin, projects[relation])
 

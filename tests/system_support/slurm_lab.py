@@ -23,7 +23,7 @@ OF_THE_HOST = ("var/log/", "var/lib/gpuaas/", "var/lib/systemd/", "var/cache/", 
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/hosts", "etc/subuid", "etc/subgid")
 
 
-class Ground(LabStage):
+class SlurmLab(LabStage):
     """The cluster's controller is on the first place."""
 
     def launch(self, name: str, workers: list[int], controller: int = 0, **inputs: object) -> tuple[str, Operation]:
@@ -155,9 +155,9 @@ def other_than(before: dict[str, str], host: Host) -> list[str]:
 
 
 @contextmanager
-def slurm_ground(name: str, hosts: int, layer: PackageLayer | None = LAYER) -> Iterator[Ground]:
+def slurm_lab(name: str, hosts: int, layer: PackageLayer | None = LAYER) -> Iterator[SlurmLab]:
     with lab_site(name, hosts, layer) as (world, fleet):
-        made = Ground(world, Slurm.slug)
+        made = SlurmLab(world, Slurm.slug)
         made.publish(MANIFEST, packages())
         made.settle_on(fleet)
         yield made
