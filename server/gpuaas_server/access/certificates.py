@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import queries
-from gpuaas_server.access.grants import allocation_place, audited
+from gpuaas_server.access.grants import audited, require_allocation
 from gpuaas_server.access.rows import NewCertificate
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
@@ -36,19 +36,19 @@ async def ssh_certificate_create(
     tx: Tx, project_id: str, allocation_id: str, body: SshCertificateCreate, authority: PlatformKey, settings: Settings
 ) -> SshCertificate:
     public = read_public_key(body.public_key)
-    place = await allocation_place(tx.connection, project_id, allocation_id)
+    allocation = await require_allocation(tx.connection, project_id, allocation_id)
     valid_before = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
-    wish = Issue(public, valid_before, authority, sources=requester_sources(tx.actor, settings))
-    [issued] = await certificates_issue(tx, [place], wish)
+    request = IssueRequest(public, valid_before, authority, sources=requester_sources(tx.actor, settings))
+    [issued] = await certificates_issue(tx, [allocation], request)
     details = {"serial": issued.serial, "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
-    await audited(tx, place, "ssh_certificate_create", allocation_id, details)
+    await audited(tx, allocation, "ssh_certificate_create", allocation_id, details)
     return issued
 
 
 async def ssh_certificate_list(
     connection: Connection, project_id: str, allocation_id: str, before: int | None, limit: int
 ) -> IssuedSshCertificates:
-    await allocation_place(connection, project_id, allocation_id)
+    await require_allocation(connection, project_id, allocation_id)
     rows = await queries.certificate_list(connection, project_id, allocation_id, before, limit + 1)
     items = [IssuedSshCertificate(**fields_of(row)) for row in rows[:limit]]
     return IssuedSshCertificates(items=items, next_cursor=str(items[-1].serial) if len(rows) > limit else None)
@@ -57,8 +57,8 @@ async def ssh_certificate_list(
 async def ssh_certificate_revoke(
     tx: Tx, project_id: str, allocation_id: str, body: SshCertificateRevoke, caller: Caller
 ) -> RevokedSshCertificates:
-    """Of what is asked for, that which can still open a door; nothing left to revoke is no error."""
-    place = await allocation_place(tx.connection, project_id, allocation_id)
+    """Revoke what was asked for and can still be used; nothing left to revoke is no error."""
+    allocation = await require_allocation(tx.connection, project_id, allocation_id)
     holder = body.issued_to
     if body.serial is not None:
         found = await queries.certificate_holder(tx.connection, allocation_id, body.serial)
@@ -73,7 +73,7 @@ async def ssh_certificate_revoke(
     if revoked:
         await allocations.access_changed(tx, allocation_id)
     details: dict[str, object] = {"serials": revoked, "holder": holder}
-    await audited(tx, place, "ssh_certificate_revoke", allocation_id, details, body.reason)
+    await audited(tx, allocation, "ssh_certificate_revoke", allocation_id, details, body.reason)
     return RevokedSshCertificates(revoked=revoked)
 
 
@@ -91,8 +91,8 @@ async def revoked_serials_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
-    """One public key, let in until one time. `through` what it was asked for, it also ends."""
+class IssueRequest:
+    """One public key that may log in until a time. It ends with the credential, operation or terminal it is issued for."""
 
     public: SshPublicKey
     valid_before: datetime
@@ -105,28 +105,32 @@ class Issue:
 
 
 def requester_sources(requester: Actor, settings: Settings) -> tuple[str, ...]:
-    """From where a certificate for somebody may be used. Who comes by loopback reaches hosts by another address."""
+    """Return from where a certificate may be used. A requester on loopback reaches hosts by another address."""
     if not settings.ssh_certificate_source_check or not is_address(requester.address):
         return ()
     return () if parse_address(requester.address).is_loopback else (requester.address,)
 
 
-async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted: Issue) -> list[SshCertificate]:
-    """One for each place, in that order; all of them must be active."""
-    if not places:
+async def certificates_issue(
+    tx: Tx, login_allocations: Sequence[AllocationAccess], wanted: IssueRequest
+) -> list[SshCertificate]:
+    """Issue one certificate for each allocation, in that order; all of them must be active."""
+    if not login_allocations:
         return []
-    targets = {place.allocation_id: target_of(place) for place in places}
-    rows = await queries.certificates_insert(tx.connection, [_row(tx, place, wanted) for place in places])
+    targets = {allocation.allocation_id: target_of(allocation) for allocation in login_allocations}
+    rows = await queries.certificates_insert(
+        tx.connection, [_row(tx, allocation, wanted) for allocation in login_allocations]
+    )
     serials = {row.allocation_id: row for row in rows}
     host_keys = await pki.host_ca_keys(tx.connection)
     issued = []
-    for place in places:
-        row, target = serials[place.allocation_id], targets[place.allocation_id]
+    for allocation in login_allocations:
+        row, target = serials[allocation.allocation_id], targets[allocation.allocation_id]
         request = CertificateRequest(
             public_key=wanted.public.key,
             serial=row.serial,
             key_id=row.key_id,
-            principals=(place.allocation_id,),
+            principals=(allocation.allocation_id,),
             valid_after=tx.now - pki.SSH_CLOCK_SLACK,
             valid_before=wanted.valid_before,
             sources=tuple(wanted.sources),
@@ -136,23 +140,23 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
                 certificate=pki.sign_user_certificate(wanted.authority, request),
                 valid_before=wanted.valid_before,
                 serial=row.serial,
-                principal=place.allocation_id,
+                principal=allocation.allocation_id,
                 ssh=target,
                 host_ca_keys=host_keys,
-                known_hosts_line=known_hosts(target, place.allocation_id, host_keys),
+                known_hosts_line=known_hosts(target, allocation.allocation_id, host_keys),
             )
         )
     return issued
 
 
-def _row(tx: Tx, place: AllocationAccess, wanted: Issue) -> NewCertificate:
+def _row(tx: Tx, allocation: AllocationAccess, wanted: IssueRequest) -> NewCertificate:
     through = wanted.operation_id or wanted.access_credential_id or wanted.terminal_id
     return NewCertificate(
-        tenant_id=place.tenant_id,
-        project_id=place.project_id,
-        allocation_id=place.allocation_id,
+        tenant_id=allocation.tenant_id,
+        project_id=allocation.project_id,
+        allocation_id=allocation.allocation_id,
         # sshd logs it with the serial: both lead back to the row.
-        key_id=f"{tx.actor.id}@{place.allocation_id}" + (f"/{through}" if through else ""),
+        key_id=f"{tx.actor.id}@{allocation.allocation_id}" + (f"/{through}" if through else ""),
         issued_to=tx.actor.id,
         fingerprint=wanted.public.fingerprint,
         valid_before=wanted.valid_before,
@@ -163,15 +167,15 @@ def _row(tx: Tx, place: AllocationAccess, wanted: Issue) -> NewCertificate:
 
 
 def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) -> str:
-    """One line a key. The allocation id is a name that only the right host's certificate carries."""
+    """Return one line for each key. The allocation id is a name that only the right host's certificate has."""
     where = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
     return "\n".join(f"@cert-authority {where},{allocation_id} {key}" for key in host_ca_keys)
 
 
-def target_of(place: AllocationAccess) -> SshTarget:
-    if place.state != "active" or place.ssh is None:
-        raise Problem("not_active", f"The allocation is {place.state}.")
-    return SshTarget(address=place.ssh.address, port=place.ssh.port, user=place.ssh.user)
+def target_of(allocation: AllocationAccess) -> SshTarget:
+    if allocation.state != "active" or allocation.ssh is None:
+        raise Problem("not_active", f"The allocation is {allocation.state}.")
+    return SshTarget(address=allocation.ssh.address, port=allocation.ssh.port, user=allocation.ssh.user)
 
 
 async def certificates_forget(tx: Tx, before: datetime, portion: int) -> int:

@@ -19,7 +19,7 @@ from gpuaas_server.pki.service import client_certificate, read_request
 
 @dataclass(frozen=True, slots=True)
 class SignedCertificate:
-    """A certificate that is made, and worth nothing until a transaction has registered it."""
+    """A certificate that is signed, and worth nothing until a transaction has registered it."""
 
     new: NewCertificate
     pem: str
@@ -46,6 +46,6 @@ async def certificate_create(tx: Tx, project_id: str, signed: SignedCertificate)
 
 
 def _expiry(authority_pem: str, now: datetime, days: int) -> datetime:
-    """Whole seconds, as certificates count; never after the authority's own end."""
+    """Return the end in whole seconds, as certificates count, and never after the authority's own end."""
     wanted = (now + timedelta(days=days)).replace(microsecond=0)
     return min(wanted, x509.load_pem_x509_certificate(authority_pem.encode()).not_valid_after_utc)

@@ -121,7 +121,7 @@ async def credential_certificates_revoke(
 
 
 async def operation_access_lock(connection: Connection, operation_id: str) -> None:
-    """Until the transaction ends. A statement of its own: what follows sees what the holder before us has committed."""
+    """Lock it until the transaction ends. A statement of its own: what follows sees what the last holder has committed."""
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 13))", (operation_id,))
 
 
@@ -149,7 +149,7 @@ async def allocations_shut_to_operation(connection: Connection, operation_id: st
 
 
 async def deliveries_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    """The oldest first, over the primary key (ids sort by time). Says to the database from when on rows are kept."""
+    """Delete the oldest first, over the primary key (ids sort by time). The database is told from when on rows are kept."""
     await connection.execute("SELECT set_config('gpuaas.deliveries_kept_from', %s, true)", (before.isoformat(),))
     removed = await rows_removed(
         connection,

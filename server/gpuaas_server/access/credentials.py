@@ -37,7 +37,7 @@ _VERBS = {
 
 
 def new_key_pair() -> tuple[bytes, SshPublicKey]:
-    """The private side as an OpenSSH file, and the public one."""
+    """Make a key pair: the private side as an OpenSSH file, and the public one."""
     private = Ed25519PrivateKey.generate()
     clear = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
@@ -54,7 +54,7 @@ async def access_credential_create(
     caller: Caller,
     custody: tuple[PreparedSecret, SshPublicKey] | None,
 ) -> AccessCredential:
-    """`custody` is what an ssh_key needs, prepared before the transaction."""
+    """Create a credential. `custody` is what an ssh_key needs, prepared before the transaction."""
     prepared, public = custody or (None, None)
     row = CredentialRow(
         id=new_id("crd"),
@@ -92,7 +92,7 @@ async def access_credential_show(
 async def access_credential_rotate(
     tx: Tx, before: CredentialRow, overlap: timedelta, caller: Caller, custody: tuple[PreparedSecret, SshPublicKey]
 ) -> AccessCredential:
-    """The new key goes wherever the old one is; the old one ends now, or after the overlap. Custody keeps the new only."""
+    """Put the new key wherever the old one is. The old one ends now, or after the overlap; custody keeps the new only."""
     prepared, public = custody
     row = await _lock_living(tx, before.project_id, before.id)
     if row.version != before.version:
@@ -127,7 +127,7 @@ async def _end_grants(tx: Tx, grants: list[GrantRow], overlap: timedelta) -> Non
 async def access_credential_revoke(
     tx: Tx, project_id: str, credential_id: str, reason: str, caller: Caller
 ) -> AccessCredential:
-    """Its key leaves every host, its certificates end, and nobody can open the private key any more. Twice is no error."""
+    """Revoke it: its key leaves every host, its certificates end, and nobody can open its private key. Twice is no error."""
     row = await _lock(tx, project_id, credential_id)
     if row.revoked_at is None:
         grants = await queries.grants_of_credential(tx.connection, credential_id, tx.now)

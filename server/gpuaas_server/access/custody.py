@@ -1,4 +1,4 @@
-"""Around a change that brings a new key pair: sealed before the transaction, and taken back when the change did not use it."""
+"""A change that brings a new key pair: it is sealed before the transaction, and destroyed when the change did not use it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -21,7 +21,7 @@ async def with_new_key(
     ref: SecretRef | None,
     change: Callable[[Custody], Awaitable[Response]],
 ) -> Response:
-    """When nobody knows whether it was committed, it stays: without its row it is noise, with it it is needed."""
+    """Run a change with a new key pair. When nobody knows whether it was committed the key stays: its row may need it."""
     clear, public = new_key_pair()
     prepared = await secrets.secret_prepare(platform, SecretOwner(tenant_id, project_id, PURPOSE), clear, ref)
     try:

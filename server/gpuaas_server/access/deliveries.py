@@ -1,4 +1,4 @@
-"""Giving a credential to somebody: a certificate for their key, or the private key sealed to theirs. Each is in the log."""
+"""Deliveries of credentials: a certificate for somebody's key, or the private key sealed to theirs. Each is in the log."""
 
 import base64
 import hashlib
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.certificates import Issue, certificates_issue, requester_sources
+from gpuaas_server.access.certificates import IssueRequest, certificates_issue, requester_sources
 from gpuaas_server.access.credential_schemas import (
     CredentialDelivery,
     CredentialDeliveryCreate,
@@ -14,7 +14,7 @@ from gpuaas_server.access.credential_schemas import (
     SealedBox,
 )
 from gpuaas_server.access.credentials import living, present, secret_id_of
-from gpuaas_server.access.grants import allocation_place
+from gpuaas_server.access.grants import require_allocation
 from gpuaas_server.access.rows import CredentialRow, DeliveryRow
 from gpuaas_server.access.schemas import SshCertificate
 from gpuaas_server.audit import service as audit
@@ -45,7 +45,7 @@ class SealedKey:
 async def seal_private_key(
     platform: Platform, scope: Scope, row: CredentialRow, recipient_key: str | None
 ) -> SealedKey:
-    """The only place where a private key in custody is in clear, and only in this function's memory."""
+    """Seal the private key to a recipient. Only here a key in custody is in clear, in this function's memory."""
     if recipient_key is None:
         raise Problem("invalid_request", "recipient_key: a private key is delivered sealed to an X25519 public key.")
     living(row)
@@ -77,11 +77,11 @@ async def certificate_deliver(
         raise Problem("invalid_request", "A certificate needs public_key and allocation_id, and no recipient_key.")
     public = read_public_key(body.public_key)
     row = await _lock_living(tx, project_id, credential_id)
-    place = await allocation_place(tx.connection, project_id, body.allocation_id)
+    allocation = await require_allocation(tx.connection, project_id, body.allocation_id)
     until = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
     sources = requester_sources(tx.actor, settings)
-    wish = Issue(public, until, authority, access_credential_id=row.id, sources=sources)
-    [issued] = await certificates_issue(tx, [place], wish)
+    request = IssueRequest(public, until, authority, access_credential_id=row.id, sources=sources)
+    [issued] = await certificates_issue(tx, [allocation], request)
     logged = _logged(tx, new_id("dlv"), row, public.fingerprint, body.allocation_id, issued)
     await _record(tx, row, logged)
     return NewCredentialDelivery(**fields_of(logged), sealed_private_key=None, certificate=issued)
@@ -146,5 +146,5 @@ def _fingerprint(recipient_key: str) -> str:
 
 
 async def deliveries_forget(tx: Tx, before: datetime, portion: int) -> int:
-    """Retention, the one thing that removes entries of the log. How many went."""
+    """Delete old entries of the log, and return how many. Nothing else deletes any."""
     return await queries.deliveries_delete_before(tx.connection, before, portion)

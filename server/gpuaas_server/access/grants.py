@@ -27,7 +27,7 @@ _TAKES_GRANTS = ("requested", "provisioning", "active")
 async def ssh_grant_list(
     connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
 ) -> Page[SshGrant]:
-    await allocation_place(connection, project_id, allocation_id)
+    await require_allocation(connection, project_id, allocation_id)
     rows = await queries.grant_list(connection, project_id, allocation_id, after, limit + 1)
     return Page[SshGrant].of([SshGrant(**fields_of(row)) for row in rows], limit)
 
@@ -35,12 +35,12 @@ async def ssh_grant_list(
 async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: SshGrantCreate) -> SshGrant:
     holder, public = await _wanted_key(tx, project_id, body)
     _check_end(body.expires_at, tx.now)
-    place = await allocation_place(tx.connection, project_id, allocation_id)
-    if place.state not in _TAKES_GRANTS:
-        raise Problem("not_active", f"The allocation is {place.state}.")
+    allocation = await require_allocation(tx.connection, project_id, allocation_id)
+    if allocation.state not in _TAKES_GRANTS:
+        raise Problem("not_active", f"The allocation is {allocation.state}.")
     grant = GrantRow(
         id=new_id("grt"),
-        tenant_id=place.tenant_id,
+        tenant_id=allocation.tenant_id,
         project_id=project_id,
         allocation_id=allocation_id,
         granted_to=holder,
@@ -54,28 +54,28 @@ async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: Ss
     await allocations.access_changed(tx, allocation_id)
     until = body.expires_at.isoformat()
     details: dict[str, object] = {"fingerprint": public.fingerprint, "until": until, "on": allocation_id}
-    await audited(tx, place, "ssh_grant_create", grant.id, details)
+    await audited(tx, allocation, "ssh_grant_create", grant.id, details)
     return SshGrant(**fields_of(grant))
 
 
 async def ssh_grant_delete(tx: Tx, project_id: str, allocation_id: str, grant_id: str) -> None:
-    place = await allocation_place(tx.connection, project_id, allocation_id)
+    allocation = await require_allocation(tx.connection, project_id, allocation_id)
     row = await queries.grant_revoke(tx.connection, project_id, allocation_id, grant_id, tx.now)
     if row is None:
         raise not_found("SSH grant", grant_id)
     await allocations.access_changed(tx, allocation_id)
-    await audited(tx, place, "ssh_grant_delete", grant_id, {"fingerprint": row.fingerprint})
+    await audited(tx, allocation, "ssh_grant_delete", grant_id, {"fingerprint": row.fingerprint})
 
 
-async def allocation_place(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess:
-    place = await allocations.allocation_access(connection, project_id, allocation_id)
-    if place is None:
+async def require_allocation(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess:
+    allocation = await allocations.allocation_access(connection, project_id, allocation_id)
+    if allocation is None:
         raise not_found("allocation", allocation_id)
-    return place
+    return allocation
 
 
 async def _wanted_key(tx: Tx, project_id: str, body: SshGrantCreate) -> tuple[str, SshPublicKey]:
-    """The key, and whose it is: with them (somebody, or a credential) the grant ends."""
+    """Return the key, and whose it is: the grant ends with that person or credential."""
     if sum(getattr(body, name) is not None for name in GRANT_KEYS) != 1:
         raise Problem("invalid_request", f"Send one of {', '.join(GRANT_KEYS)}.")
     if body.public_key is not None:
@@ -107,13 +107,13 @@ def _check_end(expires_at: datetime, now: datetime) -> None:
 
 async def audited(
     tx: Tx,
-    place: AllocationAccess,
+    allocation: AllocationAccess,
     action: str,
     resource_id: str,
     details: dict[str, object],
     reason: str | None = None,
 ) -> None:
-    entry = AuditEntry(action, resource_id, place.tenant_id, place.project_id, reason=reason, details=details)
+    entry = AuditEntry(action, resource_id, allocation.tenant_id, allocation.project_id, reason=reason, details=details)
     await audit.record(tx, entry)
 
 

@@ -1,4 +1,4 @@
-"""Members of a project. Who may no longer use its allocations is also locked out of those that they can log in to."""
+"""Members of a project. Whoever may no longer use its allocations is also locked out of those that they can log in to."""
 
 from collections.abc import Callable
 

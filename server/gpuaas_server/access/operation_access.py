@@ -1,11 +1,11 @@
-"""The way in that an operation gives to its controller: a certificate for each of its allocations, which ends with it."""
+"""The access that an operation gives to its controller: a certificate for each of its allocations, which ends with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.certificates import Issue, certificates_issue
+from gpuaas_server.access.certificates import IssueRequest, certificates_issue
 from gpuaas_server.access.schemas import MachineAccess, UnreachableAllocation
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess
@@ -21,36 +21,40 @@ HOSTS_TOLD = "operation_access_end"
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class MachineAccessRequest:
     public: SshPublicKey
     authority: PlatformKey
     sources: Sequence[str] = ()  # from where it may be used; none: from everywhere
 
 
-async def operation_hold(tx: Tx, operation_id: str) -> None:
-    """Before the lease is looked at: whoever ends the operation at the same moment comes before us (then there is no
-    lease any more) or after us (then it ends what we give out).
+async def lock_operation_access(tx: Tx, operation_id: str) -> None:
+    """Lock the operation's access before its lease is checked.
+
+    Whoever ends the operation at the same moment comes before (then there is no lease any more) or after (then it ends
+    what is issued here).
     """
     await queries.operation_access_lock(tx.connection, operation_id)
 
 
-async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: WayIn) -> MachineAccess:
-    """An hour at most, and never beyond the operation's deadline. Allocations that cannot be reached are named."""
+async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: MachineAccessRequest) -> MachineAccess:
+    """Issue certificates for an hour at most, never beyond the operation's deadline. The answer names what is unreachable."""
     until = min(tx.now + LONGEST, leased.deadline_at)
-    places = [
-        place
+    login_allocations = [
+        allocation
         for allocation_id in leased.allocation_ids
-        if (place := await _place(tx, leased, allocation_id)) is not None
+        if (allocation := await _login_allocation(tx, leased, allocation_id)) is not None
     ]
-    open_now = [place for place in places if _reachable(place)]
-    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id, sources=wanted.sources)
-    issued = await certificates_issue(tx, open_now, wish)
+    open_now = [allocation for allocation in login_allocations if _reachable(allocation)]
+    request = IssueRequest(
+        wanted.public, until, wanted.authority, operation_id=leased.operation_id, sources=wanted.sources
+    )
+    issued = await certificates_issue(tx, open_now, request)
     same = {"fingerprint": wanted.public.fingerprint, "until": until.isoformat()}
     serials = {one.principal: one.serial for one in issued}
     by_owner = {leased.project_id: list(serials.values())}  # the operation's own trail has all of them
-    for place in open_now:
-        if place.project_id != leased.project_id:
-            by_owner.setdefault(place.project_id, []).append(serials[place.allocation_id])
+    for allocation in open_now:
+        if allocation.project_id != leased.project_id:
+            by_owner.setdefault(allocation.project_id, []).append(serials[allocation.allocation_id])
     action, about = "operation_machine_access", (leased.operation_id, leased.tenant_id)
     await audit.record(
         tx,
@@ -61,26 +65,27 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
         valid_before=until,
         certificates=issued,
         unreachable=[
-            UnreachableAllocation(allocation_id=place.allocation_id, state=place.state)
-            for place in places
-            if not _reachable(place)
+            UnreachableAllocation(allocation_id=allocation.allocation_id, state=allocation.state)
+            for allocation in login_allocations
+            if not _reachable(allocation)
         ],
     )
 
 
-async def _place(tx: Tx, leased: LeasedOperation, allocation_id: str) -> AllocationAccess | None:
+async def _login_allocation(tx: Tx, leased: LeasedOperation, allocation_id: str) -> AllocationAccess | None:
     owner = leased.owners.get(allocation_id, leased.project_id)
     return await allocations.allocation_access(tx.connection, owner, allocation_id)
 
 
-def _reachable(place: AllocationAccess) -> bool:
-    return place.state == "active" and place.ssh is not None
+def _reachable(allocation: AllocationAccess) -> bool:
+    return allocation.state == "active" and allocation.ssh is not None
 
 
 async def certificates_end(tx: Tx, operation_id: str) -> None:
-    """In the transaction that ends the operation, or takes it from its holder. From then on no host that asks would let
-    them in; those that run are told by a work row of our own (see machine.py): the caller holds rows that whoever works on
-    an allocation may wait for.
+    """Revoke the operation's certificates, in the transaction that ends it or takes it from its holder.
+
+    From then on no host that asks accepts them. Running hosts are told by a work row of their own (see reconciler.py):
+    the caller holds locks that whoever works on an allocation may wait for.
     """
     await queries.operation_access_lock(tx.connection, operation_id)
     ended = await queries.operation_certificates_revoke(tx.connection, operation_id, tx.now)
@@ -90,9 +95,9 @@ async def certificates_end(tx: Tx, operation_id: str) -> None:
     reason = "The operation, or its holder's lease, has ended."
     for owner in sorted({row.project_id for row in ended}):  # whose hosts they were for
         details: dict[str, object] = {"serials": sorted(row.serial for row in ended if row.project_id == owner)}
-        place = (ended[0].tenant_id, owner)
+        scope = (ended[0].tenant_id, owner)
         await audit.record(
-            tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details)
+            tx, AuditEntry("ssh_certificate_revoke", operation_id, *scope, reason=reason, details=details)
         )
 
 

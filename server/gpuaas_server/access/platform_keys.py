@@ -34,7 +34,7 @@ async def platform_key_rotate(tx: Tx, new: NewKey, body: PlatformKeyRotate) -> P
 
 
 async def platform_key_retire(tx: Tx, key_id: str, body: PlatformKeyRetire) -> PlatformKey:
-    """Only when another one signs: nobody must be left without a key that hosts and agents trust."""
+    """Retire the key, but only when another one signs: nobody must be left without a key that hosts and agents trust."""
     await pki.keys_lock(tx)
     key = await _show(tx, key_id)
     if key.retired_at is not None:
@@ -53,7 +53,7 @@ async def platform_key_retire(tx: Tx, key_id: str, body: PlatformKeyRetire) -> P
 
 
 async def _refuse_unconfirmed(tx: Tx, successor: PublishedKey) -> None:
-    """Agents that do not trust the CA that signs now would be cut off. Lost ones do not count: they may never return."""
+    """Refuse while agents do not trust the CA that signs now: they would be cut off. Lost nodes do not count."""
     missing = await nodes.nodes_without_anchor(
         tx.connection, authority_digest(successor.certificate or ""), NAMES_SHOWN
     )
@@ -67,7 +67,7 @@ async def _refuse_unconfirmed(tx: Tx, successor: PublishedKey) -> None:
 
 
 async def _end_client_certificates(tx: Tx, key_id: str, force: bool) -> None:
-    """Programs whose certificates it signed would be refused: they get new ones first, or somebody forces it."""
+    """End the certificates that the CA signed. Refuse while any is in use, unless somebody forces it."""
     used = await identity.certificates_of_authority(tx.connection, key_id, tx.now)
     if used and not force:
         detail = f"{used} client certificates of this CA are in use: replace them, wait for their end, or force."
@@ -90,7 +90,7 @@ async def _show(tx: Tx, key_id: str) -> PlatformKey:
 
 
 async def _documents(connection: Connection, records: Sequence[KeyRecord]) -> list[PlatformKey]:
-    """With what protects the private side of each."""
+    """Build the answers, with what protects the private side of each key."""
     protected = await secrets.custody_of(connection, [record.id for record in records])
     found = []
     for record in records:

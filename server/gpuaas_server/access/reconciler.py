@@ -1,4 +1,4 @@
-"""Ways into allocations that end: of somebody who was disabled or lost their place (identity asks), of an operation."""
+"""Workers that end access to allocations: of somebody who was disabled or lost their role (identity asks), of an operation."""
 
 from datetime import datetime
 

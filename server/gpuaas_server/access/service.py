@@ -1,7 +1,7 @@
 """What other nouns use of access: login certificates, grants, and the access of an operation."""
 
 from gpuaas_server.access.certificates import (
-    Issue,
+    IssueRequest,
     certificates_forget,
     certificates_issue,
     requester_sources,
@@ -10,22 +10,27 @@ from gpuaas_server.access.certificates import (
     target_of,
 )
 from gpuaas_server.access.deliveries import deliveries_forget
-from gpuaas_server.access.grants import allocation_place, grants_create_from_keys, grants_of
-from gpuaas_server.access.operation_access import WayIn, certificates_end, operation_certificates_issue, operation_hold
+from gpuaas_server.access.grants import grants_create_from_keys, grants_of, require_allocation
+from gpuaas_server.access.operation_access import (
+    MachineAccessRequest,
+    certificates_end,
+    lock_operation_access,
+    operation_certificates_issue,
+)
 
 __all__ = [
-    "Issue",
-    "WayIn",
-    "allocation_place",
+    "IssueRequest",
+    "MachineAccessRequest",
     "certificates_end",
     "certificates_forget",
     "certificates_issue",
     "deliveries_forget",
     "grants_create_from_keys",
     "grants_of",
+    "lock_operation_access",
     "operation_certificates_issue",
-    "operation_hold",
     "requester_sources",
+    "require_allocation",
     "revoked_serials",
     "revoked_serials_of",
     "target_of",

@@ -29,7 +29,7 @@ async def ssh_key_create(tx: Tx, body: SshKeyCreate) -> SshKey:
 
 
 async def ssh_key_delete(tx: Tx, key_id: str) -> None:
-    """Grants made from it stay until they expire or are revoked: they are copies, and each is listed."""
+    """Delete the key. Grants made from it stay until they expire or are revoked: they are copies, and each is listed."""
     fingerprint = await queries.ssh_key_delete(tx.connection, tx.actor.id, key_id)
     if fingerprint is None:
         raise not_found("SSH key", key_id)
@@ -37,7 +37,7 @@ async def ssh_key_delete(tx: Tx, key_id: str) -> None:
 
 
 async def keys_delete(tx: Tx, user_id: str) -> None:
-    """All keys of a user that was deleted, which is audited already."""
+    """Delete all keys of a user that was deleted; that is audited already."""
     await queries.ssh_keys_delete(tx.connection, user_id)
 
 

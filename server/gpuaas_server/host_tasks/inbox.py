@@ -50,10 +50,10 @@ class TaskInbox:
     async def poll(
         self, node_id: str, key_generation: int, wait: float, have: frozenset[str]
     ) -> list[SignedTask] | None:
-        """Tasks of the node that it does not have yet; when there are none, the first within `wait` seconds. None when the
-        node has another key than the one that asks.
+        """Return the node's tasks that it does not have yet; when there are none, wait for the first up to `wait` seconds.
 
-        The wait is kept below the time after which a silent node counts as lost.
+        Return None when the node has another key than the one that asks. The wait stays below the time after which a
+        silent node counts as lost.
         """
 
         async def look() -> Look[list[PendingTask] | None]:
@@ -92,7 +92,7 @@ class TaskInbox:
 
 
 def sign_task(row: PendingTask, key: PlatformKey) -> SignedTask:
-    """The envelope as text, so that what is signed is what is sent, byte by byte."""
+    """Sign the task. The envelope is a text, so that what is signed is what is sent, byte by byte."""
     if not isinstance(key.private, Ed25519PrivateKey):
         raise TypeError("the task key is not Ed25519")
     envelope = orjson.dumps(

@@ -20,7 +20,7 @@ TASK_REPLACE = (
 
 
 async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[PendingTask]:
-    """One row a task, and one with a null id for a node without any; a retired node has no row at all."""
+    """List one row for each task, and one with a null id for a node without any; a retired node has no row at all."""
     return await fetch_all(
         connection,
         PendingTask,
@@ -110,7 +110,7 @@ async def task_list(connection: Connection, node_id: str, after: str | None, lim
 
 
 async def next_generation(connection: Connection, resource_id: str) -> int:
-    """The caller holds a lock on the resource."""
+    """Return the next generation of the resource's tasks. The caller holds a lock on the resource."""
     statement = "SELECT coalesce(max(generation), 0) + 1 FROM node_tasks WHERE resource_id = %s"
     return await fetch_value(connection, int, statement, (resource_id,)) or 1
 
@@ -128,7 +128,7 @@ async def tasks_delete_of(connection: Connection, resource_ids: Sequence[str]) -
 async def tasks_delete_served(
     connection: Connection, repeated: Sequence[str], told: Sequence[str], before: datetime, portion: int
 ) -> int:
-    """Finished. Of repeated ones the newest of a resource stays: its generation is where the next one counts on from."""
+    """Delete finished tasks. Of repeated ones the newest of a resource stays: the next one takes the generation after it."""
     return await rows_removed(
         connection,
         "DELETE FROM node_tasks WHERE id = ANY(ARRAY(SELECT t.id FROM node_tasks t"

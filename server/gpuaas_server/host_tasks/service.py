@@ -1,6 +1,6 @@
-"""Host tasks: other rooms create them and read what came of them; the agent of the node reports results.
+"""Host tasks: other nouns create them and read their results; the agent of the node reports them.
 
-The room that creates a task names a work row (`notify_kind`, `notify_subject`) that runs when the result is in.
+The noun that creates a task names a work row (`notify_kind`, `notify_subject`) that runs when the result is in.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ __all__ = [
     "TaskInbox",
     "TaskReport",
     "TaskRow",
-    "keepable",
+    "limit_report",
     "mark_failed",
     "newest_tasks",
     "next_generation",
@@ -85,8 +85,8 @@ class TaskReport:
         return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).digest()
 
 
-def keepable(report: TaskReport) -> TaskReport:
-    """The report, or in place of one that is too large a failure that says so: a host does not decide how much we keep."""
+def limit_report(report: TaskReport) -> TaskReport:
+    """Return the report, or a failure in place of one that is too large: a host does not decide how much is stored."""
     size = len(orjson.dumps([report.result, report.evidence]))
     if size <= LARGEST_REPORT:
         return report
@@ -121,7 +121,7 @@ async def task_create(
     notify_kind: str,
     notify_subject: str,
 ) -> str:
-    """A task for the node's agent, on its way as soon as this commits; replaces older pending ones of the resource."""
+    """Create a task for the node's agent, sent as soon as this commits. It replaces older pending ones of the resource."""
     new = NewTask(node_id, tenant_id, kind, resource_id, generation, spec, deadline, notify_kind, notify_subject)
     return (await tasks_create(tx, [new]))[0]
 
@@ -167,9 +167,9 @@ async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> d
 
 
 async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, key_generation: int) -> ReportedTask:
-    """Keep the first report, accept its repetition, refuse another one; and wake the room that asked.
+    """Store the first report, accept its repetition, refuse another one; and wake the noun that asked.
 
-    The work row before the task, as the worker locks them: the other way round the two would wait for each other.
+    The work row is locked before the task, as the worker does: the other way round the two would wait for each other.
     """
     asked = await queries.task_notifies(tx.connection, node_id, task_id)
     if asked is None:
@@ -210,7 +210,7 @@ async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, ph
 
 
 async def mark_failed(tx: Tx, task_id: str, failure: FailureDocument) -> None:
-    """The agent said success, but what it brought is unusable. Its report stays the report: a repetition is accepted."""
+    """Fail a task that the agent reported as a success with unusable content. A repetition of its report is accepted."""
     await queries.task_fail(tx.connection, task_id, orjson.dumps(failure).decode())
 
 
@@ -222,7 +222,7 @@ _TOLD = ("inspect", "terminal")
 
 
 async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:
-    """Of resources that have ended for good."""
+    """Delete the tasks of resources that have ended for ever."""
     await queries.tasks_delete_of(tx.connection, resource_ids)
 
 
@@ -241,7 +241,7 @@ async def tasks_expire(tx: Tx) -> None:
 
 
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
-    """The tasks of a node, newest first."""
+    """List the tasks of a node, newest first."""
     rows = await queries.task_list(connection, node_id, after, limit + 1)
     return Page[Task].of([Task(**fields_of(row)) for row in rows], limit)
 
@@ -254,5 +254,5 @@ async def task_show(connection: Connection, task_id: str) -> Task:
 
 
 async def next_generation(connection: Connection, resource_id: str) -> int:
-    """The caller holds a lock on the resource."""
+    """Return the next generation of the resource's tasks. The caller holds a lock on the resource."""
     return await queries.next_generation(connection, resource_id)

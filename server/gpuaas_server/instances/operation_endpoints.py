@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gpuaas_server.access import service as access
 from gpuaas_server.access.schemas import MachineAccess, MachineAccessCreate
-from gpuaas_server.access.service import WayIn, requester_sources
+from gpuaas_server.access.service import MachineAccessRequest, requester_sources
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.instances import cancellation, controller
@@ -164,11 +164,11 @@ async def operation_machine_access(
     sources = requester_sources(actor, platform.settings)
 
     async def issue(tx: Tx) -> MachineAccess:
-        await access.operation_hold(tx, operation_id)
+        await access.lock_operation_access(tx, operation_id)
         leased = await leased_operation(
             tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
-        return await access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
+        return await access.operation_certificates_issue(tx, leased, MachineAccessRequest(public, authority, sources))
 
     return await call.change(issue, status=201)
 

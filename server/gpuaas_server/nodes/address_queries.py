@@ -37,7 +37,7 @@ async def addresses_delete(connection: Connection, node_id: str, addresses: Sequ
 
 
 async def addresses_insert(connection: Connection, node_id: str, kinds: Mapping[str, str], now: datetime) -> bool:
-    """False when one of them belongs to another node. Sorted, so that two who insert lock in one order."""
+    """Insert the addresses; return False when one belongs to another node. Sorted, so that two inserts lock in one order."""
     ordered = sorted(kinds)
     cursor = await connection.execute(
         "INSERT INTO node_addresses (address, node_id, kind, created_at) SELECT a, %s, k, %s"

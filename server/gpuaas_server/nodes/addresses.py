@@ -32,7 +32,7 @@ class NodeAddresses:
 
     @classmethod
     def read(cls, host: str, slices: Sequence[str] | None) -> "NodeAddresses":
-        """Both in their usual spelling."""
+        """Build it from what an agent reports, or an administrator sets, in the usual spelling."""
         return cls(host, None if slices is None else tuple(sorted(set(slices))))
 
     def kinds(self) -> dict[str, str]:
@@ -40,13 +40,13 @@ class NodeAddresses:
 
 
 async def addresses_create(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
-    """Those of a new node; refused when another node has one of them."""
+    """Record the addresses of a new node; refuse them when another node has one of them."""
     if not await queries.addresses_insert(tx.connection, node_id, wanted.kinds(), tx.now):
         raise await _taken(tx, node_id, wanted)
 
 
 async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
-    """What an agent says now. It never fails the call: a host that moved must still be heard."""
+    """Compare what an agent reports with the record. It never fails the call: a host that moved must still be heard."""
     before = await queries.addresses_of_node(tx.connection, node_id)
     if before is None:
         return
@@ -67,8 +67,9 @@ async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
 
 
 def source_networks_of(address: str) -> list[str]:
-    """Where a node that came from this address is expected from now on. An IPv6 host has its /64 to itself, and a host that
-    is the platform's own machine comes by either loopback.
+    """Return where a node that came from this address is expected from now on.
+
+    An IPv6 host has its /64 to itself, and a host that is the platform's own machine comes by either loopback.
     """
     try:
         is_local = parse_address(address).is_loopback
@@ -78,7 +79,7 @@ def source_networks_of(address: str) -> list[str]:
 
 
 async def address_set(tx: Tx, node_id: str, address: str) -> None:
-    """By an administrator, for instance after a move to another network."""
+    """Set the address as an administrator wants it, for instance after a move to another network."""
     before = await queries.addresses_of_node(tx.connection, node_id)
     if before is not None:
         wanted = NodeAddresses.read(address, before.slice_addresses)
@@ -86,8 +87,10 @@ async def address_set(tx: Tx, node_id: str, address: str) -> None:
 
 
 async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
-    """Whether the node may be certified under the address. An agent of an older release has never said which addresses its
-    slices have: it gets one that nobody has, and keeps it.
+    """Tell whether the node may be certified under the address.
+
+    An agent of an older release has never reported which addresses its slices have: it gets one that nobody has, and
+    keeps it.
     """
     before = await queries.addresses_of_node(tx.connection, node_id)
     normal = normal_target_address(address)
@@ -101,12 +104,12 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
 
 
 async def addresses_forget(tx: Tx, node_id: str) -> None:
-    """The node is retired: another may have its addresses."""
+    """Delete the addresses of a retired node: another may have them."""
     await queries.addresses_delete_of_node(tx.connection, node_id)
 
 
 async def claim_differs(tx: Tx, node_id: str, fact: str, recorded: object, claimed: object, why: str) -> None:
-    """The host says something else than what is on record, and the record stands. Operators are told."""
+    """Tell operators that the host reports something else than what is on record. The record stands."""
     details: dict[str, object] = {"fact": fact, "recorded": recorded, "claimed": claimed, "why": why}
     await audit.record(tx, AuditEntry("node_claim_differs", node_id, details=details, outcome="denied"))
     await events.emit(tx, NewEvent(CLAIM_DIFFERS, node_id, data=details))
@@ -118,7 +121,7 @@ def _is_known(host: str, slices: list[str] | None, recorded: dict[str, str], wan
 
 
 async def _replace(tx: Tx, node_id: str, recorded: dict[str, str], wanted: NodeAddresses) -> None:
-    """A kind that changed is a new row. Addresses that an older agent's slices got stay, as long as it says nothing."""
+    """Replace the recorded addresses. Those of an older agent's slices stay, as long as the agent does not report any."""
     kinds = wanted.kinds()
     stay = {a: k for a, k in recorded.items() if kinds.get(a, "slice" if wanted.slices is None else "") == k}
     await queries.addresses_delete(tx.connection, node_id, sorted(recorded.keys() - stay.keys()))

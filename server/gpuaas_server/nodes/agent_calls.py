@@ -40,7 +40,7 @@ async def platform_trust(platform: Platform, documents: AnchorDocuments) -> Plat
 
 
 async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> None:
-    """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
+    """Store the facts of a heartbeat, and record when one of them changed. The gate has noted the sign of life already."""
     if has_moved:
         await addresses.addresses_report(tx, node_id, NodeAddresses.read(body.address, body.slice_addresses))
     await overstayers.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
@@ -62,7 +62,7 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
 
 
 async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_generation: int) -> None:
-    report = host_tasks.keepable(
+    report = host_tasks.limit_report(
         TaskReport(
             generation=body.generation,
             status=body.status,
@@ -82,7 +82,7 @@ async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_
 
 
 async def _discovered(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> dict[str, object]:
-    """A senseless inventory fails the task and changes nothing else: refusing the report would only repeat it."""
+    """Store the inventory. A wrong one fails the task and changes nothing else: refusing the report would only repeat it."""
     try:
         await inventory.inventory_store(tx, node_id, inventory.read_inventory(body.result.get("inventory")))
     except Problem as problem:

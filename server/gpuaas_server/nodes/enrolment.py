@@ -69,7 +69,7 @@ async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
 
 
 async def node_enrol(tx: Tx, body: Enrol, nonce: str, key_life: timedelta) -> str:
-    """The node id. The nonce is spent only with a good token: strangers cannot make us remember anything."""
+    """Return the node's id. The nonce is stored only with a good token: strangers cannot fill the table."""
     node_id = await _trade(tx, body, tx.now + key_life)
     if not await queries.nonces_insert(tx.connection, [(ENROLLING, bytes.fromhex(nonce))], tx.now):
         raise Problem("agent_replay")
@@ -77,7 +77,7 @@ async def node_enrol(tx: Tx, body: Enrol, nonce: str, key_life: timedelta) -> st
 
 
 async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
-    """The same token with the same key is the same host asking again: it gets the same id."""
+    """Trade the token for a node id. The same token with the same key is the same host again, and gets the same id."""
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
     if token is None or token.revoked_at is not None:
@@ -98,7 +98,7 @@ async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
 
 
 async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: datetime) -> str:
-    """A host that kept its key is the node it was before, also with a new token; the key lives on."""
+    """Return the node of a key, or make one. A host that kept its key is the node it was before, also with a new token."""
     before = await queries.node_by_key(tx.connection, public_key)
     if before is not None:
         if before.retired_at is not None:

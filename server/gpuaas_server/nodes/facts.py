@@ -24,7 +24,7 @@ from gpuaas_server.pki import service as pki
 
 
 async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha256: str | None) -> None:
-    """Record what the agent says of itself, or say that it differs; each differing claim is told once."""
+    """Record what the agent reports of itself, or tell operators that it differs, once for each differing claim."""
     known = await queries.claim_show(tx.connection, node_id)
     if known is None:
         return
@@ -52,7 +52,7 @@ async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha
 
 
 async def facts_freeze(tx: Tx, node_id: str) -> None:
-    """A whole host was given back without a proof: nothing that it reports is recorded before a wipe of it is proven."""
+    """Record no reports of a host that was given back without a proof, until a wipe of it is proven."""
     await queries.facts_frozen_set(tx.connection, node_id, True)
 
 
@@ -61,7 +61,7 @@ async def facts_release(tx: Tx, node_id: str) -> None:
 
 
 async def wipe_order(connection: Connection, settings: Settings, node_id: str, whole_host: bool) -> dict[str, object]:
-    """The part of a wipe's task that is about the node. Of a slice, whose tenant is not root here, only the drives."""
+    """Return the part of a wipe's task that is about the node. For a slice, whose tenant is not root, that is the drives."""
     known = await queries.claim_show(connection, node_id)
     order: dict[str, object] = {"erase_drives": known.erase_drives if known else True}
     if not whole_host:
@@ -77,7 +77,7 @@ async def wipe_order(connection: Connection, settings: Settings, node_id: str, w
 
 
 async def _identity(connection: Connection, settings: Settings, node_id: str) -> dict[str, object]:
-    """Whom the agent has to trust and where it finds the platform."""
+    """Return whom the agent has to trust and where it finds the platform."""
     published = await pki.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
     identity: dict[str, object] = {
         "node_id": node_id,
@@ -97,7 +97,7 @@ async def _identity(connection: Connection, settings: Settings, node_id: str) ->
 
 
 def poll_wait_seconds(node_lost_seconds: int) -> int:
-    """Long enough to be cheap, short enough that a waiting node never looks lost."""
+    """Return how long a poll waits: long enough to be cheap, short enough that a waiting node never counts as lost."""
     return max(1, min(30, node_lost_seconds // 3))
 
 
@@ -106,7 +106,7 @@ def text_digest(text: str | None) -> str | None:
 
 
 def document_digest(document: Mapping[str, object]) -> str:
-    """Of canonical JSON: keys in order, no spaces."""
+    """Return the digest of the document as canonical JSON: keys in order, no spaces."""
     return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

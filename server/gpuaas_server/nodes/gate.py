@@ -48,7 +48,7 @@ class _FormerKey:
 
 @dataclass(frozen=True, slots=True)
 class _KnownNode:
-    """The live key of a node, some that are dead, and from where it speaks; and when they were read."""
+    """The live key of a node, some former ones, the networks it calls from, and when all of this was read."""
 
     key: Ed25519PublicKey
     name: str
@@ -90,7 +90,7 @@ class AgentGate:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While calls are served: the platform has its keys, and signs of life are written."""
+        """Make the platform's keys if needed, and write signs of life while calls are served."""
         await pki.ensure_keys(self._platform)
         await self.liveness.open()
         try:
@@ -130,7 +130,7 @@ class AgentGate:
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, caller)
 
     async def _proven_node(self, request: Request, signature: AgentSignature, body: bytes) -> _KnownNode:
-        """The node whose key signed this. What is remembered is read again before anybody is refused by it."""
+        """Return the node whose key signed the request. Cached keys are read again before anybody is refused by them."""
         now, address = self._platform.clock(), client_address(request)
         node = await self._node(signature.node_id, now - KEY_MEMORY)
         good = node.has_signed(request, signature, body) and not is_over(node.expires_at, now)
@@ -161,7 +161,7 @@ class AgentGate:
                 raise
 
     async def _node_again(self, node_id: str, now: datetime) -> _KnownNode:
-        """Read anew, but not for every wrong signature that somebody sends."""
+        """Read the node's keys again, but not for every wrong signature that somebody sends."""
         last = self._looked_again.get(node_id)
         if last is None or not timedelta() <= now - last < LOOK_AGAIN:
             self._looked_again[node_id] = now
@@ -169,11 +169,11 @@ class AgentGate:
         return await self._node(node_id, now - KEY_MEMORY)
 
     def forget_keys(self, node_id: str) -> None:
-        """They have changed."""
+        """Drop the node's keys from the cache, since they have changed."""
         self._nodes.pop(node_id, None)
 
     async def _node(self, node_id: str, read_since: datetime) -> _KnownNode:
-        """Its keys, as they were at this moment or later; whether the node is retired is asked with every call."""
+        """Return the node's keys as of `read_since` or later. Whether the node is retired is asked with every call."""
         known = self._nodes.get(node_id)
         if known is None or known.read_at is None or known.read_at < read_since:
             known = await self._unknown_nodes.ask(node_id)
@@ -253,20 +253,20 @@ def _not_signed(node: _KnownNode, node_id: str, former: _FormerKey | None, addre
 
 
 def key_generation(request: Request) -> int:
-    """Of the key that signed the request, which the gate has admitted."""
+    """Return the generation of the key that signed the request, which the gate has admitted."""
     generation: int = request.scope["state"]["node_key_generation"]
     return generation
 
 
 async def signed_by_key(request: Request) -> Callable[[bytes], bool]:
-    """A question about the request: whether this very key has signed it."""
+    """Return a function that tells whether a key has signed the request."""
     signature = signatures.read_authorization(request.headers.get("authorization", ""))
     body = await request.body()
     return lambda public_key: _signed(Ed25519PublicKey.from_public_bytes(public_key), request, signature, body)
 
 
 def _target(request: Request) -> str:
-    """Path and query exactly as they came over the wire: what was signed is what was sent."""
+    """Return path and query exactly as they came over the wire: what was signed is what was sent."""
     raw_path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
     query: bytes = request.scope["query_string"]
     target = raw_path.partition(b"?")[0] + (b"?" + query if query else b"")

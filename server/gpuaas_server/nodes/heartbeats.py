@@ -1,4 +1,4 @@
-"""Heartbeats: nearly all of them say what the one before said, and then they cost no statement."""
+"""Heartbeats: nearly all of them repeat the one before, and then they cost no statement."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ _EVERYBODY = "everybody"
 
 
 class Heartbeats:
-    """What one api process remembers of what agents said, and of what it answers to all of them."""
+    """What one api process remembers of agents' heartbeats, and of what it answers to all of them."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -25,12 +25,12 @@ class Heartbeats:
         self._documents = AnchorDocuments(platform)
 
     def is_news(self, node_id: str, body: Heartbeat) -> bool:
-        """A host that holds something is always news: what it holds is compared with what is claimed."""
+        """Tell whether a heartbeat is news. One with allocations always is: they are compared with what is claimed."""
         known = self._facts.get(node_id)
         return bool(body.allocations) or known is None or known[0] != _facts(body) or known[1] <= self._platform.clock()
 
     def has_moved(self, node_id: str, body: Heartbeat) -> bool:
-        """Whether its addresses must be compared with the recorded ones: they changed, or that was long ago."""
+        """Tell whether its addresses must be compared with the recorded ones: they changed, or that was long ago."""
         known = self._facts.get(node_id)
         return known is None or known[0][-1] != _addresses(body) or known[1] <= self._platform.clock()
 

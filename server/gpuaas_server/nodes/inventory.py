@@ -19,7 +19,7 @@ from gpuaas_server.nodes.agent_schemas import Inventory, InventorySlot
 
 
 def contradictions(inventory: Inventory) -> list[str]:
-    """What cannot be true of one host. Pure."""
+    """List what cannot be true of one host. Pure."""
     found = _twice("slot_index", [str(slot.slot_index) for slot in inventory.slots])
     found += _twice("pci_address", [slot.pci_address.lower() for slot in inventory.slots])
     found += _twice("gpu_uuid", [slot.gpu_uuid for slot in inventory.slots if slot.gpu_uuid])
@@ -32,7 +32,7 @@ def _twice(what: str, values: list[str]) -> list[str]:
 
 
 def read_inventory(document: object) -> Inventory:
-    """The inventory inside a task result, which no endpoint has validated yet."""
+    """Read the inventory inside a task result, which no endpoint has validated yet."""
     try:
         return Inventory.model_validate(document)
     except ValidationError as error:

@@ -49,7 +49,7 @@ class Liveness:
             await self.flush()
 
     async def flush(self) -> None:
-        """One statement for all that were heard, one for this listener; what fails is kept for the next time."""
+        """Write one statement for all that were heard and one for this listener; what fails is kept for the next time."""
         now = self._platform.clock()
         if self._flushed_at is not None and now - self._flushed_at > DEAF_AFTER:
             self._listening_since = now

@@ -8,7 +8,7 @@ from gpuaas_server.nodes.rows import LivenessCrossing, MarkedNode
 
 
 async def heartbeats_upsert(connection: Connection, seen: dict[str, datetime]) -> None:
-    """Sorted, so that two replicas that heard the same nodes do not lock them in a circle."""
+    """Store the signs of life, sorted: two replicas that heard the same nodes must not lock them in a circle."""
     ids = sorted(seen)
     await connection.execute(
         "INSERT INTO node_heartbeats AS h (node_id, last_seen_at)"

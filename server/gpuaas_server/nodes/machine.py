@@ -27,7 +27,7 @@ class LivenessVerdict:
 
 
 def judge(fleet: FleetPulse, now: datetime, patience: timedelta) -> LivenessVerdict:
-    """Silence counts only while somebody listened: a restart of the platform must not lose the whole fleet."""
+    """Decide who is lost and who is back. Silence counts only while somebody listened: a restart must not lose the fleet."""
     line = now - patience
     back = tuple(p.node_id for p in fleet.pulses if p.lost_since is not None and p.last_seen_at >= line)
     if fleet.listening_since is None or fleet.listening_since > line:
@@ -45,7 +45,7 @@ class WindowStep:
 
 
 def decide_window(state: str, starts_at: datetime, ends_at: datetime, now: datetime) -> WindowStep:
-    """A window that nobody could begin in its time ends without having begun."""
+    """Decide the window's next state. A window that nobody could start in its time ends without having started."""
     if now >= ends_at:
         return WindowStep("ended", None)
     if state == "planned" and now >= starts_at:

@@ -64,7 +64,7 @@ async def former_keys_delete(connection: Connection, node_id: str, before: int) 
 async def misuse_insert(
     connection: Connection, node_id: str, generation: int, action: str, code: str, address: str, now: datetime
 ) -> bool:
-    """False when this was seen before."""
+    """Store the misuse; return False when it was seen before."""
     cursor = await connection.execute(
         "INSERT INTO node_key_misuses (node_id, key_generation, action, code, address, seen_at)"
         " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING node_id",

@@ -31,7 +31,7 @@ def key_life(settings: Settings) -> timedelta:
 
 
 async def current_key(connection: Connection, node_id: str) -> NodeKey:
-    """Which key of the node is alive, and until when."""
+    """Return which key of the node is live, and until when."""
     [row] = await queries.node_keys(connection, [node_id])
     return NodeKey(key_generation=row.key_generation, key_expires_at=row.key_expires_at)
 
@@ -39,7 +39,7 @@ async def current_key(connection: Connection, node_id: str) -> NodeKey:
 async def node_key_rotate(
     tx: Tx, node_id: str, body: NodeKeyRotate, life: timedelta, signed_by: Callable[[bytes], bool]
 ) -> NodeKey:
-    """The new key of the node. Asked again with the same key, the same answer; only the current key may bring another."""
+    """Give the node its new key. The same key again gets the same answer; only the current key may bring another."""
     public_key = base64.b64decode(body.public_key)
     signatures.check_possession(public_key, node_id, body.proof)
     row = await queries.node_key_lock(tx.connection, node_id)
@@ -60,7 +60,7 @@ async def node_key_rotate(
 
 
 async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
-    """The key that the node has is good for one more day, in which its agent renews it."""
+    """Extend the node's key for one more day, in which its agent renews it."""
     row = await queries.node_key_lock(tx.connection, node_id)
     if row is None or row.key_expires_at is None or row.key_expires_at > tx.now + APPROVED_FOR:
         raise Problem("conflict", "The node's key does not end within a day: there is nothing to approve.")
@@ -71,7 +71,7 @@ async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
 
 
 async def count_ending_keys(tx: Tx, life: timedelta) -> None:
-    """For monitoring: agents renew after two thirds of a key's life, so half of what is left then is late."""
+    """Count for monitoring: agents renew after two thirds of a key's life, so half of what is left then is late."""
     found = await queries.keys_ending(tx.connection, tx.now, tx.now + life / 6)
     metrics.node_keys.labels("expired").set(found.expired)
     metrics.node_keys.labels("late").set(found.late)

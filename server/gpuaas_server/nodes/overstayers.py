@@ -1,4 +1,4 @@
-"""What a host says it holds, against what is claimed on it: access must not outlive a release.
+"""Allocations that a host still reports and nobody claims any more: access must not outlive a release.
 
 An allocation that was released by force while its node was away still serves its tenant when the node comes back.
 """
@@ -20,7 +20,7 @@ _FOR_RELEASE = ("allocation_id", "shape", "login_user", "slots")
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentTasks:
     """What was ever sent to hosts for one allocation."""
 
     node_id: str
@@ -30,14 +30,16 @@ class Sent:
     spec: dict[str, object] | None  # what a deprovision needs, from the newest task that said it
 
 
-def overstayers(node_id: str, held: Collection[str], claimed: Collection[str], sent: Mapping[str, Sent]) -> list[str]:
-    """Allocations to deprovision again: held by the host, claimed no more, and nobody is at it already.
+def overstayers(
+    node_id: str, reported: Collection[str], claimed: Collection[str], sent: Mapping[str, SentTasks]
+) -> list[str]:
+    """List allocations to deprovision again: the host reports them, nobody claims them, and no task for them is pending.
 
-    What this platform never sent to this node is not its business: a host may say anything.
+    An allocation that the platform never sent to this node is ignored: a host may report anything.
     """
     return [
         allocation_id
-        for allocation_id in sorted(set(held) - set(claimed))
+        for allocation_id in sorted(set(reported) - set(claimed))
         if (known := sent.get(allocation_id)) is not None
         and known.node_id == node_id
         and not known.pending
@@ -45,18 +47,18 @@ def overstayers(node_id: str, held: Collection[str], claimed: Collection[str], s
     ]
 
 
-async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str]:
-    """Nearly always the host holds what is claimed, and this is one read."""
-    if not held or not set(held) - set(await capacity.live_claims(tx.connection, node_id)):
+async def end_overstayers(tx: Tx, node_id: str, reported: Sequence[str]) -> list[str]:
+    """Deprovision what the host still has and nobody claims. Nearly always there is none, and this is one read."""
+    if not reported or not set(reported) - set(await capacity.live_claims(tx.connection, node_id)):
         return []
     await queries.node_lock(tx.connection, node_id)  # two heartbeats at once would choose the same generation
     claimed = await capacity.live_claims(tx.connection, node_id)
     sent = {
         allocation_id: found
-        for allocation_id in set(held) - set(claimed)
+        for allocation_id in set(reported) - set(claimed)
         if (found := sent_of(await host_tasks.tasks_of_resource(tx.connection, allocation_id))) is not None
     }
-    ended = overstayers(node_id, held, claimed, sent)
+    ended = overstayers(node_id, reported, claimed, sent)
     deadline = tx.now + timedelta(seconds=DEPROVISION_SECONDS)
     await host_tasks.tasks_create(
         tx,
@@ -81,12 +83,12 @@ async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str
     return ended
 
 
-def sent_of(sent: Sequence[TaskRow]) -> Sent | None:
-    """From the tasks of one allocation, oldest generation first."""
+def sent_of(sent: Sequence[TaskRow]) -> SentTasks | None:
+    """Sum up the tasks of one allocation, oldest generation first."""
     if not sent:
         return None
     specs = [task.spec for task in sent if task.kind in ("provision", "deprovision")]
-    return Sent(
+    return SentTasks(
         node_id=sent[-1].node_id,
         tenant_id=sent[-1].tenant_id,
         generation=sent[-1].generation,

@@ -89,7 +89,7 @@ async def node_name_taken(connection: Connection, name: str, node_id: str) -> bo
 
 
 async def node_names_lock(connection: Connection) -> None:
-    """Names are given one at a time, so that the check above holds until the commit."""
+    """Let one transaction at a time give names, so that the check above is valid until the commit."""
     await connection.execute("SELECT pg_advisory_xact_lock(hashtext('node-names'))")
 
 
@@ -161,7 +161,7 @@ async def node_facts_set(connection: Connection, node_id: str, facts: ReportedFa
 
 
 async def nodes_without_anchor(connection: Connection, digest: str, limit: int) -> list[NodeWithoutAnchor]:
-    """Nodes in use that have not confirmed the CA, those that are heard of first. An empty list of CAs: no TLS there."""
+    """List nodes in use that have not confirmed the CA, live ones first. A node with an empty list of CAs uses no TLS."""
     return await fetch_all(
         connection,
         NodeWithoutAnchor,
@@ -174,7 +174,7 @@ async def nodes_without_anchor(connection: Connection, digest: str, limit: int) 
 
 
 async def node_inventory_set(connection: Connection, node_id: str, inventory: str, digest: bytes) -> bool:
-    """False when the same inventory was reported before."""
+    """Store the inventory; return False when the same one was reported before."""
     cursor = await connection.execute(
         "UPDATE nodes SET inventory = %s, inventory_digest = %s, generation = generation + 1"
         " WHERE id = %s AND inventory_digest IS DISTINCT FROM %s RETURNING id",
@@ -184,7 +184,7 @@ async def node_inventory_set(connection: Connection, node_id: str, inventory: st
 
 
 async def node_inventory_forget(connection: Connection, node_id: str) -> None:
-    """The next inventory is applied, whatever it says."""
+    """Drop the digest, so that the next inventory is applied even when it is the same."""
     await connection.execute("UPDATE nodes SET inventory_digest = NULL WHERE id = %s", (node_id,))
 
 

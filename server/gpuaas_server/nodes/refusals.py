@@ -47,18 +47,18 @@ class AgentRefusals:
         self._limit = RateLimit("enrol", platform.settings.enrolment_rate_per_minute)
 
     async def limit_enrolment(self, request: Request) -> None:
-        """Only refused enrolments count, so a rack behind one address enrols at once. Asked before anything costs much."""
+        """Refuse too many attempts. Only refused enrolments count, so that a rack behind one address enrols at once."""
         await identity.refuse_over(self._platform, self._limit, client_address(request))
 
     async def at_the_gate(self, request: Request, action: str, problem: Problem) -> None:
-        """Nobody has proven to be the node that the message names, so the row says who came, and what they claimed."""
+        """Record a refusal at the gate. Nobody has proven to be the node, so the row says who called and what they claimed."""
         if isinstance(problem, KeyMisuse):
             await self._tell_misuse(anonymous_actor(request), action, problem)
             return
         await self._write(action, anonymous_actor(request), _claimed_node(request), problem)
 
     async def _tell_misuse(self, actor: Actor, action: str, misuse: KeyMisuse) -> None:
-        """Once for each key, kind of call and refusal: whoever has the key could repeat it for ever."""
+        """Report a misuse once for each key, kind of call and refusal: whoever has the key could repeat it for ever."""
         metrics.denials.labels(misuse.code).inc()
         mark = (misuse.node_id, misuse.generation, action, misuse.code)
         if mark in self._misuses:

@@ -105,7 +105,7 @@ async def node_show(connection: Connection, caller: Caller, node_id: str) -> Nod
 
 
 async def slot_map(connection: Connection, status: str | None, after: str | None, limit: int) -> Page[NodeSlots]:
-    """Every GPU of the fleet, node by node; retired nodes have none. With a status, nodes that have such a slot."""
+    """List every GPU of the fleet, node by node; retired nodes have none. With a status, only nodes with such a slot."""
     only = None if status is None else await capacity.nodes_with_slots(connection, status, after, limit + 1)
     rows = await queries.nodes_mapped(connection, only, after, limit + 1)
     slots = await capacity.slot_map(connection, [row.id for row in rows])
@@ -157,7 +157,7 @@ async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
 
 
 async def node_drain(tx: Tx, node_id: str, reason: str) -> None:
-    """Not eligible first, so that nothing new lands behind the release; drained when no claim is live any more."""
+    """Drain the node. It becomes ineligible first, so that nothing new lands there; it is drained when no claim is live."""
     await node_lock(tx, node_id, "node_drain")
     await capacity.node_eligibility_set(tx, node_id, False)
     await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, True, tx.now)
@@ -178,7 +178,7 @@ async def node_uncordon(tx: Tx, node_id: str) -> None:
 
 
 async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
-    """For good: its key is refused from now on. Not eligible first, so that no claim slips in behind the check."""
+    """Retire the node for ever: its key is refused from now on. It becomes ineligible first, so that no claim slips in."""
     await node_lock(tx, node_id, "node_retire")
     await capacity.node_eligibility_set(tx, node_id, False)
     claims = await capacity.live_claims(tx.connection, node_id)
@@ -253,7 +253,7 @@ def _node(row: NodeRow, summary: SlotSummary, caller: Caller) -> Node:
 
 
 def _possible(row: NodeRow, state: NodeState) -> list[str]:
-    """A node has one maintenance window at a time."""
+    """List what is possible now: a node has one maintenance window at a time."""
     return [name for name in possible_actions(state) if name != "maintenance_window_plan" or not row.window_live]
 
 

@@ -67,7 +67,7 @@ POSSESSION_PREFIX = b"gpuaas-node-key-v1\n"
 
 
 def check_possession(public_key: bytes, node_id: str, proof: str) -> None:
-    """Whoever brings a new key shows that the private side is there: it signs the node's id."""
+    """Check that whoever brings a new key has its private side: it signs the node's id."""
     try:
         raw = base64.b64decode(proof, validate=True)
         Ed25519PublicKey.from_public_bytes(public_key).verify(raw, POSSESSION_PREFIX + node_id.encode())

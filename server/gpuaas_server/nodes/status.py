@@ -51,7 +51,7 @@ def node_status(state: NodeState) -> NodeStatus:
 
 
 def possible_actions(state: NodeState) -> list[str]:
-    """What the state allows, whoever asks. The verbs refuse by the same answer."""
+    """List what the state allows, whoever asks. The verbs refuse by the same list."""
     if state.retired:
         return []
     wanted: Iterable[tuple[str, bool]] = (

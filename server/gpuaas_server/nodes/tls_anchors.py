@@ -17,14 +17,14 @@ SIGNATURE_PREFIX = b"gpuaas-tls-anchors-v1\n"
 
 @dataclass(frozen=True, slots=True)
 class _Signed:
-    """For which keys the document was made; another set needs another document."""
+    """A signed document, and the keys for which it was made; another set needs another document."""
 
     kids: tuple[str, ...]
     document: SignedAnchors
 
 
 class AnchorDocuments:
-    """What one api process tells agents: signed once, and again when a TLS CA or a task key came or went."""
+    """What one api process tells agents: signed once, and again when a TLS CA or a task key was added or retired."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -37,7 +37,7 @@ class AnchorDocuments:
         return self._signed.document
 
     async def _sign(self, published: Sequence[PublishedKey]) -> SignedAnchors:
-        """By the oldest living task key: the one that every agent knows."""
+        """Sign with the oldest live task key: every agent knows it."""
         key = (await pki.live_keys(self._platform, "task_signing"))[-1]
         if not isinstance(key.private, Ed25519PrivateKey):
             raise TypeError("the task key is not Ed25519")
@@ -48,5 +48,5 @@ class AnchorDocuments:
 
 
 def anchor_digest(certificate: str) -> str:
-    """What a heartbeat names a CA by: SHA-256 of the certificate's DER, in hex."""
+    """Return what a heartbeat names a CA by: SHA-256 of the certificate's DER, in hex."""
     return pki.authority_digest(certificate)

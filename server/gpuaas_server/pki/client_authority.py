@@ -17,7 +17,7 @@ _RSA_BITS = range(2048, 4097)
 
 
 def read_request(text: str) -> RequestedKey:
-    """The public key of a certificate request, whose signature shows that the sender holds the private one.
+    """Return the public key of a certificate request, whose signature shows that the sender has the private one.
 
     Names and extensions of the request are ignored: the platform says whose certificate it is.
     """
@@ -46,7 +46,7 @@ def client_certificate(
     now: datetime,
     expires_at: datetime,
 ) -> x509.Certificate:
-    """A certificate for TLS clients only, in the name of the service account."""
+    """Sign a certificate for TLS clients only, in the name of the service account."""
     authority = x509.load_pem_x509_certificate(authority_pem.encode())
     issuer_key = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     return (

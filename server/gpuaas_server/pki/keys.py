@@ -1,6 +1,6 @@
 """The platform's own private keys: made at first use, kept in custody, several alive per kind so that they can be rotated.
 
-Only this room sees a private key; others ask for a signature or for the public side.
+Only this noun sees a private key; others ask for a signature or for the public side.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class NewKey:
 
 
 async def live_keys(platform: Platform, kind: KeyKind) -> list[PlatformKey]:
-    """Every key of the kind that others may still meet, newest first. Call it before a transaction, not inside.
+    """Return every key of the kind that others may still meet, newest first. Call it before a transaction, not inside.
 
     Opened once in a process: after that, no signature waits for the secret store.
     """
@@ -75,18 +75,18 @@ async def _make_first(platform: Platform, kind: KeyKind) -> None:
 
 
 async def ensure_keys(platform: Platform) -> None:
-    """At start: make what is missing and open what there is, so that readers find public sides and signers need not wait."""
+    """Make missing keys and open the others at start, so that readers find public sides and signers need not wait."""
     for kind in KINDS:
         await live_keys(platform, kind)
 
 
 async def published_keys(connection: Connection, *kinds: KeyKind) -> list[PublishedKey]:
-    """Public sides of living keys, newest first."""
+    """Return the public sides of live keys, newest first."""
     return await queries.platform_keys_public(connection, kinds)
 
 
 async def authorities(platform: Platform, kind: KeyKind) -> list[PublishedKey]:
-    """Public sides with certificates of living keys, newest first; the first one is made when there is none."""
+    """Return the public sides with certificates of live keys, newest first; make the first key when there is none."""
     async with platform.database.connection(PLATFORM) as connection:
         found = await published_keys(connection, kind)
     if found:
@@ -100,7 +100,7 @@ Dated = TypeVar("Dated", PlatformKey, PublishedKey)
 
 
 def signer(keys: Sequence[Dated], now: datetime) -> Dated:
-    """The newest key whose time to sign has come; the oldest one when (clock moved back) none has."""
+    """Return the newest key that may sign now; the oldest one when (the clock moved back) none may."""
     return next((key for key in keys if key.signs_from <= now), keys[-1])
 
 
@@ -111,12 +111,12 @@ async def key_rotate(tx: Tx, new: NewKey) -> PlatformKey:
 
 
 async def keys_lock(tx: Tx) -> None:
-    """One change of the set of keys at a time."""
+    """Let one transaction at a time change the set of keys."""
     await queries.platform_keys_lock(tx.connection)
 
 
 async def key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> list[KeyRecord]:
-    """All keys, newest first."""
+    """List all keys, newest first."""
     return await queries.platform_key_list(connection, now, after, limit)
 
 
@@ -125,7 +125,7 @@ async def key_show(connection: Connection, now: datetime, kid: str) -> KeyRecord
 
 
 async def newer_keys(connection: Connection, kind: KeyKind, kid: str) -> list[PublishedKey]:
-    """Living keys of the kind that were made after this one, oldest first."""
+    """List live keys of the kind that were made after this one, oldest first."""
     return await queries.platform_key_newer(connection, kind, kid)
 
 
@@ -140,7 +140,7 @@ async def key_prepare(platform: Platform, kind: KeyKind) -> NewKey:
 
 
 async def key_retire(tx: Tx, kid: str) -> None:
-    """Nobody signs with it again: its private side is destroyed."""
+    """Retire the key: its private side is destroyed, and nobody signs with it again."""
     await queries.platform_key_retire(tx.connection, kid, tx.now)
     await secrets.private_keys_destroy(tx, [kid])
     tx.wakeups.add(TOPIC)
@@ -197,15 +197,15 @@ def _purpose(kind: KeyKind, kid: str) -> str:
 
 
 async def user_ca_keys(connection: Connection) -> list[str]:
-    """What a host's sshd trusts for logins, as OpenSSH lines, newest first."""
+    """Return what a host's sshd trusts for logins, as OpenSSH lines, newest first."""
     return [key.ssh_line for key in await published_keys(connection, "ssh_user_ca")]
 
 
 async def host_ca_keys(connection: Connection) -> list[str]:
-    """What a client trusts for host keys."""
+    """Return what a client trusts for host keys, as OpenSSH lines."""
     return [key.ssh_line for key in await published_keys(connection, "ssh_host_ca")]
 
 
 async def client_authority_bundle(platform: Platform) -> str:
-    """Every client CA that is trusted now, as PEM; also one that signs only later."""
+    """Return every client CA that is trusted now, as PEM; also one that signs only later."""
     return "".join(one.certificate or "" for one in await authorities(platform, "client_ca"))

@@ -29,7 +29,7 @@ class CertificateRequest:
 
 
 def sign_user_certificate(authority: PlatformKey, wanted: CertificateRequest) -> str:
-    """A login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files."""
+    """Sign a login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files."""
     if wanted.valid_before - wanted.valid_after > LONGEST_USER_LIFE + SSH_CLOCK_SLACK:
         raise ValueError("a user certificate lives an hour at most")
     builder = _builder(SSHCertificateType.USER, wanted)
@@ -44,7 +44,7 @@ def sign_host_certificate(authority: PlatformKey, wanted: CertificateRequest) ->
 
 
 def source_list(sources: Sequence[str]) -> str:
-    """As sshd reads it: networks, separated by commas; an address is a network of its own."""
+    """Write the sources as sshd reads them: networks, separated by commas; an address is a network of its own."""
     return ",".join(str(ip_network(source, strict=False)) for source in sources)
 
 

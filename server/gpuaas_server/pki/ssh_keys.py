@@ -43,6 +43,6 @@ def read_public_key(text: str) -> SshPublicKey:
 
 
 def fingerprint(line: str) -> str:
-    """As ssh-keygen -l prints it."""
+    """Return the fingerprint as ssh-keygen -l prints it."""
     blob = base64.b64decode(line.split(" ")[1])
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).rstrip(b"=").decode()

@@ -50,22 +50,22 @@ def server_files(directory: Path) -> TlsFiles:
 
 
 async def authority_pem(platform: Platform) -> str:
-    """The CA certificate that enrolment bundles pin: the oldest living one, which every client can verify us by."""
+    """Return the CA certificate that enrolment bundles pin: the oldest live one, by which every client can verify us."""
     return _certificate((await keys.authorities(platform, "tls_ca"))[-1])
 
 
 async def pinned_digest(platform: Platform) -> str:
-    """What an enrolment bundle names that certificate by."""
+    """Return the digest by which an enrolment bundle names that certificate."""
     return tls_authority.authority_digest(await authority_pem(platform))
 
 
 async def trusted_pems(platform: Platform) -> list[str]:
-    """Every CA certificate that is trusted now, also one that signs only later; newest first."""
+    """Return every CA certificate that is trusted now, also one that signs only later; newest first."""
     return [_certificate(key) for key in await keys.authorities(platform, "tls_ca")]
 
 
 async def ensure_server_certificate(platform: Platform, names: list[str], directory: Path) -> TlsFiles:
-    """The files, made or renewed when they are missing, in their last third, of another CA, or for other names."""
+    """Return the files; make or renew them when they are missing, in their last third, of another CA, or for other names."""
     trusted, now = await keys.authorities(platform, "tls_ca"), platform.clock()
     authority = keys.signer(trusted, now)
     older = [key for key in trusted if key.kid < authority.kid]
@@ -89,7 +89,7 @@ def _are_good(files: TlsFiles, wanted: _Wanted, now: datetime) -> bool:
 
 
 def _renew(files: TlsFiles, wanted: _Wanted, private: dict[str, PlatformKey], now: datetime) -> None:
-    """One process at a time: several may share the directory."""
+    """Renew the files, one process at a time: several may share the directory."""
     directory = files.chain_path.parent
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(directory / ".lock"):
@@ -142,7 +142,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def replace_file(path: Path, text: str, mode: int) -> None:
-    """Whole or not at all: a listener that starts meanwhile never reads half a file."""
+    """Replace the file whole or not at all: a listener that starts meanwhile never reads half a file."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w") as file:

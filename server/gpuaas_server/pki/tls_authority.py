@@ -20,7 +20,7 @@ def certificate_of_authority(
     common_name: str = "gpuaas platform CA",
     path_length: int = 1,
 ) -> str:
-    """A path length of 1 leaves room for the certificate that it gives its successor, for verifiers that count it."""
+    """Return the authority's own certificate. A path length of 1 allows for the certificate that it gives its successor."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     public = private.public_key()
     certificate = (
@@ -42,7 +42,7 @@ def certificate_of_authority(
 def cross_certificate(
     successor_pem: str, authority_pem: str, authority_key: ec.EllipticCurvePrivateKey, now: datetime, life: timedelta
 ) -> str:
-    """The successor's key, signed by an older authority: who trusts only that one can verify what the successor signs.
+    """Sign the successor's key with an older authority, so that who trusts only that one can verify the successor.
 
     Both have the same name, so it is self-issued and does not count as a step of the path (RFC 5280, 6.1.4).
     """
@@ -123,12 +123,12 @@ def _is_young(certificate: x509.Certificate, life: timedelta, now: datetime) -> 
 
 
 def expiry(chain_pem: str) -> datetime:
-    """When the first certificate of the chain ends."""
+    """Return when the first certificate of the chain ends."""
     return min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(chain_pem.encode()))
 
 
 def authority_digest(authority_pem: str) -> str:
-    """What an enrolment bundle pins: SHA-256 of the certificate's DER."""
+    """Return what an enrolment bundle pins: SHA-256 of the certificate's DER."""
     authority = _load(authority_pem)
     return hashlib.sha256(authority.public_bytes(serialization.Encoding.DER)).hexdigest()
 

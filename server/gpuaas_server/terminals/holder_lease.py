@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gpuaas_server.access.service import Issue, allocation_place, certificates_issue
+from gpuaas_server.access.service import IssueRequest, certificates_issue, require_allocation
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.context import Actor, Platform, Tx, system_actor
@@ -54,9 +54,11 @@ async def terminal_take(
         row = await queries.terminal_take(tx.connection, *taking, tx.now, tx.now + LEASE)
         if row is None:
             raise Problem("conflict", "The terminal is not waited for on this node, or not any more.")
-        place = await allocation_place(tx.connection, row.project_id, row.allocation_id)
-        issue = Issue(public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(place))
-        [issued] = await certificates_issue(_for_opener(tx, row), [place], issue)
+        allocation = await require_allocation(tx.connection, row.project_id, row.allocation_id)
+        issue = IssueRequest(
+            public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(allocation)
+        )
+        [issued] = await certificates_issue(_for_opener(tx, row), [allocation], issue)
         details: dict[str, object] = {"serial": issued.serial, "opened_by": row.opened_by}
         at = (row.tenant_id, row.project_id)
         await record(tx, AuditEntry("agent_terminal_stream", terminal_id, *at, details=details))
@@ -64,8 +66,8 @@ async def terminal_take(
     return ClaimedTerminal(row, issued.certificate)
 
 
-def _on_the_host(place: AllocationAccess) -> tuple[str, ...]:
-    address = "" if place.ssh is None else place.ssh.address
+def _on_the_host(allocation: AllocationAccess) -> tuple[str, ...]:
+    address = "" if allocation.ssh is None else allocation.ssh.address
     return (*LOOPBACK, address) if is_address(address) else LOOPBACK
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from gpuaas_server.access.service import allocation_place, target_of
+from gpuaas_server.access.service import require_allocation, target_of
 from gpuaas_server.allocations.service import allocation_hosts
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
@@ -31,17 +31,17 @@ def topic(terminal_id: str) -> str:
 
 
 async def may_open(connection: Connection, caller: Caller, actor: Actor, project_id: str, allocation_id: str) -> bool:
-    place = await allocation_place(connection, project_id, allocation_id)
-    return identity.is_permitted(caller, "terminal_open", own=place.created_by == actor.id)
+    allocation = await require_allocation(connection, project_id, allocation_id)
+    return identity.is_permitted(caller, "terminal_open", own=allocation.created_by == actor.id)
 
 
 async def terminal_open(
     tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: TerminalOpen, settings: Settings
 ) -> Terminal:
     """Write the row, and a task for the host: its agent comes within moments and brings the stream."""
-    place = await allocation_place(tx.connection, project_id, allocation_id)
-    target_of(place)
-    if not identity.is_permitted(caller, "terminal_open", own=place.created_by == tx.actor.id):
+    allocation = await require_allocation(tx.connection, project_id, allocation_id)
+    target_of(allocation)
+    if not identity.is_permitted(caller, "terminal_open", own=allocation.created_by == tx.actor.id):
         raise Problem(
             "forbidden",
             "This is somebody else's allocation.",
@@ -51,10 +51,10 @@ async def terminal_open(
     open_by = tx.now + timedelta(seconds=settings.terminal_open_seconds)
     row = TerminalRow(
         id=new_id("trm"),
-        tenant_id=place.tenant_id,
+        tenant_id=allocation.tenant_id,
         project_id=project_id,
         allocation_id=allocation_id,
-        node_id=place.node_id,
+        node_id=allocation.node_id,
         status="requested",
         opened_by=tx.actor.id,
         opened_by_kind=tx.actor.kind,
@@ -72,7 +72,7 @@ async def terminal_open(
     await _ask_host(tx, row)
     leases.enqueue_new(tx, WORK, [row.id])
     details: dict[str, object] = {"allocation_id": allocation_id}
-    await record(tx, AuditEntry("terminal_open", row.id, place.tenant_id, project_id, details=details))
+    await record(tx, AuditEntry("terminal_open", row.id, allocation.tenant_id, project_id, details=details))
     return _terminal(row, caller, tx.actor)
 
 
@@ -115,7 +115,7 @@ async def terminal_list(
     after: str | None,
     limit: int,
 ) -> Page[Terminal]:
-    await allocation_place(connection, project_id, allocation_id)
+    await require_allocation(connection, project_id, allocation_id)
     rows = await queries.terminal_list(connection, project_id, allocation_id, after, limit + 1)
     return Page[Terminal].of([_terminal(row, caller, actor) for row in rows], limit)
 

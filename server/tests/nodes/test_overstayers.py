@@ -6,7 +6,7 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes.overstayers import Sent, overstayers
+from gpuaas_server.nodes.overstayers import SentTasks, overstayers
 from tests_support.agents import Host, Json, Site, ssh_line
 
 TENANT = new_id("tnt")
@@ -15,11 +15,11 @@ SPEC: dict[str, object] = {"shape": "baremetal", "login_user": "gpu", "slots": [
 
 def test_only_what_is_claimed_no_more_and_known_and_idle_is_ended() -> None:
     known = {
-        "gone": Sent("nod_1", "tnt_1", 4, False, SPEC),
-        "claimed": Sent("nod_1", "tnt_1", 1, False, SPEC),
-        "pending": Sent("nod_1", "tnt_1", 5, True, SPEC),
-        "elsewhere": Sent("nod_2", "tnt_1", 1, False, SPEC),
-        "never provisioned": Sent("nod_1", "tnt_1", 1, False, None),
+        "gone": SentTasks("nod_1", "tnt_1", 4, False, SPEC),
+        "claimed": SentTasks("nod_1", "tnt_1", 1, False, SPEC),
+        "pending": SentTasks("nod_1", "tnt_1", 5, True, SPEC),
+        "elsewhere": SentTasks("nod_2", "tnt_1", 1, False, SPEC),
+        "never provisioned": SentTasks("nod_1", "tnt_1", 1, False, None),
     }
     held = [*known, "gone", "unheard of"]
     assert overstayers("nod_1", held, ["claimed", "not yet here"], known) == ["gone"]
