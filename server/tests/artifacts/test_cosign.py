@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gpuaas_sdk.signing import payload_of, public_pem, sign_blob, sign_image
+from gpuaas_sdk.signatures import payload_of, public_pem, sign_blob, sign_image
 from gpuaas_sdk.testing import free_port
 from gpuaas_server.artifacts.signatures import Signed, blob_signers, read_key, signers
 from gpuaas_server.kernel.errors import Problem
