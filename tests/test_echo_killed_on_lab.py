@@ -44,7 +44,7 @@ def every_verb_with_crashes(lab: EchoLab, folder: Path, point: str) -> None:
         crashing_replica(PLACE, settings, folder, at=[point]) as one,
         crashing_replica(PLACE, other, folder, at=[point]) as two,
     ):
-        done = every_verb(lab, f"dies-{point}", lab.succeeds)
+        done = every_verb(lab, f"dies-{point.replace('_', '-')}", lab.succeeds)
         crashes = [*one.crashes, *two.crashes]
     assert {one.kind for one in crashes} == VERBS == {one.kind for one in done}
     if point in ("step_started", "step_done", "step_reported"):  # once in each step

@@ -79,7 +79,7 @@ def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_step(
         crashing_replica(APP, settings, tmp_path, at=[point]) as one,
         crashing_replica(APP, other, tmp_path, at=[point]) as two,
     ):
-        done = every_verb(lab, f"dies-{point}")
+        done = every_verb(lab, f"dies-{point.replace('_', '-')}")
         crashes = [*one.crashes, *two.crashes]
     assert {death.kind for death in crashes} == {operation.kind for operation in done} == VERBS
     if point in ("step_started", "step_done", "step_reported"):
