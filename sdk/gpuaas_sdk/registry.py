@@ -64,7 +64,7 @@ class Repository:
         except httpx.TransportError as error:
             raise _failed(f"The registry {self.registry} cannot be reached: {error}.") from error
         if answer.status_code in (401, 403):
-            raise _failed(f"The registry {self.registry} refused the token for {self.name}.")
+            raise _failed(f"The registry {self.registry} did not accept the token for {self.name}.")
         if not answer.is_success and not (method == "GET" and answer.status_code == 404):
             raise _failed(f"The registry {self.registry} answered {answer.status_code}.")
         return answer
