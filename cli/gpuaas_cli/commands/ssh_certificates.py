@@ -57,7 +57,7 @@ def revoke(
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Revoke certificates: your own, or anyone's if you are an administrator. Open sessions stay open."""
+    """Revoke certificates: your own, or anyone's if you are an administrator. The host ends the sessions they opened."""
     which = f"the certificate {serial}" if serial else f"the certificates of {holder}" if holder else "all certificates"
     session.confirm(f"Revoke {which} on {allocation}?", yes)
     where, found = _find(session, project, allocation)

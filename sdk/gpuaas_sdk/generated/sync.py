@@ -1990,7 +1990,7 @@ class SshAccessCalls(Calls):
         serial: int | None = None,
         generation: int | None = None,
     ) -> RevokedSshCertificates:
-        """End certificates before their time: administrators anybody's, others their own. Open sessions stay open."""
+        """Revoke certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates", "revoke"),

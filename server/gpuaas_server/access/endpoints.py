@@ -125,7 +125,7 @@ async def ssh_certificate_revoke(
     body: SshCertificateRevoke,
     call: Annotated[Call, admitted_change("ssh_certificate_revoke")],
 ) -> Response:
-    """End certificates before their time: administrators anybody's, others their own. Open sessions stay open."""
+    """Revoke certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
     caller = call.caller
     return await call.change(
         lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, caller)
