@@ -58,7 +58,7 @@ ALL = {
 
 
 def _measured(name: str, size: Size) -> list[Figure]:
-    """One benchmark that cannot be run on this machine at this moment does not take the others with it."""
+    """Run one benchmark; a failure is reported and does not stop the others."""
     try:
         return ALL[name].run(size)
     except Exception as error:
@@ -68,13 +68,15 @@ def _measured(name: str, size: Size) -> list[Figure]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *ALL], help="which ones; all when none is named")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: only shows that the harness works")
-    parser.add_argument("--rounds", type=int, help="how often each is repeated")
-    parser.add_argument("--agents", type=int, help="how many simulated agents poll")
-    parser.add_argument("--cycles", type=int, help="how many allocations the soak creates and releases; ten at least")
+    parser.add_argument("names", nargs="*", choices=[[], *ALL], help="the benchmarks to run; default: all")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, which only show that the harness works")
+    parser.add_argument("--rounds", type=int, help="number of rounds")
+    parser.add_argument("--agents", type=int, help="number of simulated agents that poll")
+    parser.add_argument(
+        "--cycles", type=int, help="number of allocations that the soak creates and releases; at least ten"
+    )
     arguments = parser.parse_args()
-    # An end from outside unwinds what runs: no server or fleet is left behind.
+    # A signal raises an exception, so that no server or fleet is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     size = Size.smoke() if arguments.quick else Size()
     if arguments.rounds:

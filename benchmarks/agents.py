@@ -1,6 +1,6 @@
-"""Simulated agents in a process of their own: `python -m benchmarks.agents`, order on stdin, receipts as JSON on stdout.
+"""Simulated agents in a separate process: `python -m benchmarks.agents`, order on stdin, receipts as JSON on stdout.
 
-Says `enrolled N` on stderr as it goes; ends when stdin is closed.
+It prints `enrolled N` on stderr during the enrolment and ends when stdin is closed.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A tenant that uses all it may, at once: `python -m benchmarks.busy_tenant`, order on stdin; it runs until it is ended.
+"""A tenant that uses all its limits in parallel: `python -m benchmarks.busy_tenant`, order on stdin, until it is stopped.
 
-It uploads blobs, has them checked and deletes them, creates and releases allocations, reads event streams and signs in, each
-as fast as it is let. What is refused by a limit is tried again after a pause.
+It uploads, checks and deletes blobs, creates and releases allocations, reads event streams and signs in, each as fast as
+the platform allows. A request that a limit refuses is retried after a pause.
 """
 
 import json

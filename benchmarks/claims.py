@@ -1,4 +1,4 @@
-"""Creating allocations over HTTP in a fleet of ten thousand nodes, against pgbench's least possible claim."""
+"""Measures the creation of allocations over HTTP in a fleet of ten thousand nodes, against a minimal claim in pgbench."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Bench:
     seconds: float
 
     def create(self, share: float, count: int = 1, worker: bool = True) -> float:
-        """Allocations a second, with this share of the slots taken before."""
+        """Return allocations per second, with this share of the slots already taken."""
         self.fleet.fill(share)
         body = json.dumps({"sku": "h100-slice", "gpu_count": 1, "count": count})
         text = request("POST", self.path, self.token, body, keyed=True)
@@ -52,7 +52,7 @@ def port_of(server: RunningServer) -> int:
 
 
 def insist(outcome: Outcome, status: str) -> None:
-    """A benchmark of refusals would be a benchmark of nothing."""
+    """Fail if an answer was unexpected: refusals must not be measured."""
     if set(outcome.statuses) != {status}:
         raise RuntimeError(f"unexpected answers {outcome.statuses}: {outcome.example}")
 

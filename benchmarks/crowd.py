@@ -1,4 +1,4 @@
-"""Two worlds that differ in nothing but their number of instances: copies, made by SQL, of one that was deployed for real."""
+"""Two databases that differ only in their number of instances: SQL copies one instance that was really deployed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
-"""A client that creates and releases allocations, one cycle after the other: `python -m benchmarks.cycler`, order on stdin.
+"""A client that creates and releases allocations in cycles: `python -m benchmarks.cycler`, order on stdin.
 
-Each cycle waits until its allocation is active and, after the release, proven wiped; one reader of the project's events
-tells all of them. It says one JSON line for every tenth of the cycles.
+Each cycle waits until its allocation is active and, after the release, proven clean; one reader of the project's events
+notifies all cycles. It prints one JSON line for every tenth of the cycles.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class CycleOrder:
 
 @dataclass(frozen=True, slots=True)
 class Tenth:
-    """What one tenth of the cycles took; milliseconds."""
+    """The durations of one tenth of the cycles, in milliseconds."""
 
     cycles: int
     per_second: float

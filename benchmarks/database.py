@@ -1,4 +1,4 @@
-"""The server's own PostgreSQL, reached as its superuser for set-up, and pgbench on it as the peer."""
+"""Connects to the server's PostgreSQL as superuser for set-up, and runs pgbench on it as the peer."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from gpuaas_server.embedded import postgres
 from system_support.server import RunningServer
 
 PEER = "bench_peer"
-# The least a claim can be: one statement, one row, an index that finds a free slot at once.
+# A minimal claim: one statement, one row, and an index that finds a free slot directly.
 CLAIM = (
     "UPDATE slots SET claimed_by = :client_id WHERE id = ("
     "SELECT id FROM slots WHERE claimed_by IS NULL ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1);\n"
@@ -61,7 +61,7 @@ class Pgbench:
         )
         found = re.search(r"tps = ([0-9.]+)", done.stdout)
         if found is None:
-            raise RuntimeError(f"pgbench said nothing useful: {done.stdout}")
+            raise RuntimeError(f"pgbench printed no rate: {done.stdout}")
         return float(found.group(1))
 
 

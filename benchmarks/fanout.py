@@ -1,4 +1,4 @@
-"""One event, and two thousand who watch: how long until all have it, against a program that does nothing else."""
+"""Measures how long one event takes to reach two thousand watchers, against a minimal streaming program."""
 
 import json
 import secrets
@@ -37,7 +37,7 @@ PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Somebody who tells: what makes an event, who watches, and whose CPU time that costs."""
+    """A source of events: how to make one, its watchers, and the processes whose CPU time is measured."""
 
     name: str
     post: Callable[[], object]

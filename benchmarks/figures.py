@@ -1,4 +1,4 @@
-"""What a benchmark hands back: figures with their limits, and how large a run is."""
+"""The results of a benchmark: figures with their limits, and the size of a run."""
 
 from dataclasses import dataclass, field
 from math import isnan
@@ -7,7 +7,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`limit` None: for information. `at_least` False: the limit is a maximum."""
+    """A figure without a `limit` is for information; with `at_least` False the limit is a maximum."""
 
     name: str
     value: float
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured. `quick` only proves that the harness works; its figures mean nothing."""
+    """The size of a run. `quick` only proves that the harness works; its figures mean nothing."""
 
     quick: bool = False
     rounds: int = 5
@@ -62,7 +62,7 @@ class Size:
 
 @dataclass(slots=True)
 class Series:
-    """Named measurements, one a round; a figure is the median of the rounds."""
+    """Named measurements, one per round; a figure is the median of the rounds."""
 
     rounds: dict[str, list[float]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""A large fleet as rows in the database: seeded, emptied and filled between rounds by SQL alone."""
+"""A large fleet as rows in the database, which SQL seeds, empties and fills between rounds."""
 
 import time
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What ten thousand instances cost those who look at one of them, or at a page, against a hundred."""
+"""Measures reads of one instance or of a page among ten thousand instances, against a hundred."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""A cheap HTTP load: raw sockets and epoll in a process of its own (`python -m benchmarks.load`, order on stdin).
+"""A lightweight HTTP load: raw sockets and epoll in a separate process (`python -m benchmarks.load`, order on stdin).
 
 Requests are spread over many kept-alive connections, so that api processes that share a port share the load.
 """

@@ -1,4 +1,4 @@
-"""From the wish to the claim: how long an operation waits for a controller that has nothing else to do."""
+"""Measures the time from the request for an operation until an idle controller claims it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""CPU time and memory of processes, from /proc."""
+"""Reads CPU time and memory of processes from /proc."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 
 def family(parent: int) -> list[int]:
-    """The process and everything below it."""
+    """Return the process and all its descendants."""
     parents = {int(entry.name): _stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
     found = [parent]
     for member in found:
@@ -25,7 +25,7 @@ def resident_megabytes(pid: int) -> float:
 
 
 def own_megabytes(pid: int) -> float:
-    """What nobody else shares."""
+    """Return the memory that the process does not share."""
     return _rollup(pid, "Private_Clean:") + _rollup(pid, "Private_Dirty:")
 
 

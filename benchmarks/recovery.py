@@ -1,4 +1,4 @@
-"""How long after the database an api and a worker are back, whatever the length of the outage."""
+"""Measures how long an api and a worker take to recover after the database is back, for outages of different length."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ GIVE_UP_SECONDS = 120.0
 
 @dataclass
 class Site:
-    """A control plane whose database belongs to the benchmark."""
+    """A control plane whose database the benchmark controls."""
 
     server: RunningServer
     directory: Path
@@ -121,7 +121,7 @@ def seconds_until(reached: Callable[[], bool], begun: float) -> float:
 
 
 def recovered(site: Site, seconds: float, away: Callable[[], None], back: Callable[[], None]) -> tuple[float, float]:
-    """Seconds until the api, and until the worker, works again."""
+    """Return the seconds until the api and until the worker work again."""
     site.sign_in()
     user_id = site.new_user()
     with somebody_reading(site):

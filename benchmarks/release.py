@@ -1,4 +1,4 @@
-"""From asking for the end of a whole host to its return to the pool, restart included, against the same steps by hand."""
+"""Measures the release of a whole host until it is available again, with its restart, against the same steps by hand."""
 
 import os
 import tempfile
@@ -31,7 +31,7 @@ NAME = "release of a whole host to available, restart included, against by hand"
 
 @dataclass(slots=True)
 class ByHand:
-    """A person with root on the host, and a record of it from before."""
+    """A person with root on the host, with a record of its earlier state."""
 
     host: Host
 

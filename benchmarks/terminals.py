@@ -1,4 +1,4 @@
-"""A keystroke's way to the screen, and a flood of output, through a terminal of the platform and by plain ssh."""
+"""Measures keystrokes and large output through a terminal of the platform, against plain ssh."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-"""Many server-sent-event watchers in a process of their own: `python -m benchmarks.watchers`, order on stdin.
+"""Many server-sent-event watchers in a separate process: `python -m benchmarks.watchers`, order on stdin.
 
 Says `ready` when every stream is open; then, for each event that all have seen, one line with the moments at which each
 had it. Ends when stdin is closed. Raw sockets and epoll, so that it weighs as little as it can beside what is measured.

@@ -44,12 +44,12 @@ NOUNS_OF_APPS = {
     "receipts": "receipt_id",
     "access-credentials": "credential_id",
 }
-# Keys of the platform are nobody's disposable_resources: their ids are well formed and lead nowhere.
+# Platform keys must not be changed by a test: these ids are well formed and do not exist.
 NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk"), "served_project_id": new_id("prj")}
 
 
 @dataclass
-class Door:
+class ApiProbe:
     """The server from outside, and the ledger to see that nothing happened inside."""
 
     world: World
@@ -86,7 +86,7 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="module")
-def open_door(server: RunningServer) -> Iterator[Door]:
+def shared_probe(server: RunningServer) -> Iterator[ApiProbe]:
     world = World.create(server)
     world.offer()
     document = httpx.get(f"{server.url}/api/v1/openapi.json", timeout=60).json()
@@ -100,23 +100,23 @@ def open_door(server: RunningServer) -> Iterator[Door]:
         ledger = Ledger(server.database_url())
         idle = "SELECT 1 FROM node_tasks WHERE status = 'pending'"
         until(lambda: not ledger.rows(idle), "the hosts to have done all that was asked of them")
-        yield Door(world, ledger, http, operations, _controller(world))
+        yield ApiProbe(world, ledger, http, operations, _controller(world))
 
 
 def _controller(world: World) -> str:
-    """The token of a service account that controls the app of the disposable_resources."""
+    """The token of a service account that controls the app among the disposable resources."""
     apps = [RESOURCES["instance_app"]]
-    account = world.admin.service_accounts.create(world.project_id, "at the door", ["apps:control"], app_slugs=apps)
+    account = world.admin.service_accounts.create(world.project_id, "probe", ["apps:control"], app_slugs=apps)
     assert account.key is not None
     secret = account.key.secret or ""
     return Client(world.server.url).sign_in(ServiceAccountCredentials(account.id, secret)).access_token
 
 
 @pytest.fixture
-def door(open_door: Door) -> Iterator[Door]:
-    before = open_door.content()
-    yield open_door
-    assert open_door.content() == before
+def probe(shared_probe: ApiProbe) -> Iterator[ApiProbe]:
+    before = shared_probe.content()
+    yield shared_probe
+    assert shared_probe.content() == before
 
 
 def assert_problem(answer: httpx.Response, *codes: str) -> None:
@@ -135,28 +135,28 @@ def bodies() -> dict[str, dict[str, object]]:
     return {name: body for name, body in found.items() if isinstance(body, dict)}
 
 
-def test_an_unknown_field_is_refused_everywhere(door: Door) -> None:
+def test_an_unknown_field_is_refused_everywhere(probe: ApiProbe) -> None:
     for action, body in bodies().items():
-        assert_problem(door.ask(action, body={**body, "surprise": 1}), "invalid_request")
+        assert_problem(probe.ask(action, body={**body, "surprise": 1}), "invalid_request")
 
 
-def test_a_value_of_the_wrong_type_is_refused_everywhere(door: Door) -> None:
+def test_a_value_of_the_wrong_type_is_refused_everywhere(probe: ApiProbe) -> None:
     for action, body in bodies().items():
         for name in body:
             for wrong in WRONG:
-                answer = door.ask(action, body={**body, name: wrong})
+                answer = probe.ask(action, body={**body, name: wrong})
                 assert_problem(answer, "invalid_request")
 
 
-def test_a_missing_body_and_one_that_is_no_object_are_refused_everywhere(door: Door) -> None:
+def test_a_missing_body_and_one_that_is_no_object_are_refused_everywhere(probe: ApiProbe) -> None:
     for action, body in bodies().items():
         if body:  # where every field is optional, an empty object is a good body
             for wrong in NO_OBJECTS:
-                assert_problem(door.ask(action, body=wrong), "invalid_request")
+                assert_problem(probe.ask(action, body=wrong), "invalid_request")
 
 
-def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door) -> None:
-    for action, (_, path) in door.operations.items():
+def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(probe: ApiProbe) -> None:
+    for action, (_, path) in probe.operations.items():
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         body = bodies().get(action)
         for name in names if not action.startswith("agent_") and action not in TAKE_BYTES else ():
@@ -170,22 +170,22 @@ def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door)
                 new_id("zzz"),
                 "x" * 2000,
             ):
-                assert_problem(door.ask(action, {name: bad}, body), "invalid_request", "not_found")
+                assert_problem(probe.ask(action, {name: bad}, body), "invalid_request", "not_found")
             nothing = f"none-{secrets.token_hex(4)}" if name == "slug" else new_id(prefix)
             # What opens by a secret alone says nothing about what is there.
             refusal = "bad_credentials" if action == "artifact_pull" else "not_found"
-            assert_problem(door.ask(action, {name: nothing}, body), refusal)
+            assert_problem(probe.ask(action, {name: nothing}, body), refusal)
 
 
-def test_a_body_beyond_the_limit_is_refused(door: Door) -> None:
-    assert_problem(door.ask("tenant_create", body={"slug": "acme", "name": "x" * 1_100_000}), "body_too_large")
+def test_a_body_beyond_the_limit_is_refused(probe: ApiProbe) -> None:
+    assert_problem(probe.ask("tenant_create", body={"slug": "acme", "name": "x" * 1_100_000}), "body_too_large")
 
 
 # Places of others
 
 
 def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_down(
-    server: RunningServer, open_door: Door
+    server: RunningServer, shared_probe: ApiProbe
 ) -> None:
     stranger = World.create(server)
     headers = {"Authorization": f"Bearer {stranger.bearer('tenant_admin')}"}
@@ -196,7 +196,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         RESOURCES["allocation_id"],
         RESOURCES["service_account_id"],
     )
-    before = open_door.content()
+    before = shared_probe.content()
     for path in (
         f"/tenants/{foreign[0]}",
         f"/tenants/{foreign[0]}/users/{RESOURCES['user_id']}",
@@ -208,7 +208,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         mark = f"foreign-{secrets.token_hex(6)}"
         answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
-        trail = open_door.world.admin.audit.list(correlation_id=mark)
+        trail = shared_probe.world.admin.audit.list(correlation_id=mark)
         assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
     users = f"/tenants/{stranger.tenant_id}/users"
     for method, path, body, target in (
@@ -229,10 +229,10 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         url = f"{server.url}/api/v1{path}"
         answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
-        (record,) = open_door.world.admin.audit.list(correlation_id=mark)
+        (record,) = shared_probe.world.admin.audit.list(correlation_id=mark)
         assert (record.outcome, record.resource_id, record.tenant_id) == ("denied", target, stranger.tenant_id)
         assert record.details == {"why": "not_found"}
-    assert open_door.content() == before
+    assert shared_probe.content() == before
 
 
 # Tokens
@@ -243,9 +243,9 @@ def _unsigned(header: dict[str, str], payload: dict[str, object]) -> str:
     return ".".join([*parts, ""])
 
 
-def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, door: Door) -> None:
+def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, probe: ApiProbe) -> None:
     me = f"{server.url}/api/v1/me"
-    genuine = str(door.http.headers["Authorization"]).removeprefix("Bearer ")
+    genuine = str(probe.http.headers["Authorization"]).removeprefix("Bearer ")
     header, payload = jwt.get_unverified_header(genuine), jwt.decode(genuine, options={"verify_signature": False})
     user_id = payload["sub"]
     jwk = httpx.get(f"{server.url}/api/v1/auth/jwks", timeout=60).json()["keys"][0]["x"]
@@ -272,9 +272,9 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, doo
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     longer = httpx.get(me, headers={"Authorization": f"Bearer {'a' * 20_000}"}, timeout=60)
     assert_problem(longer, "header_too_large")  # nobody looks whether that is a token
-    young = issue_past_token(server, door.ledger, user_id, timedelta(minutes=1))
+    young = issue_past_token(server, probe.ledger, user_id, timedelta(minutes=1))
     assert httpx.get(me, headers={"Authorization": f"Bearer {young}"}, timeout=60).status_code == 200
-    old = issue_past_token(server, door.ledger, user_id, timedelta(minutes=16))
+    old = issue_past_token(server, probe.ledger, user_id, timedelta(minutes=16))
     assert_problem(httpx.get(me, headers={"Authorization": f"Bearer {old}"}, timeout=60), "token_expired")
     for other in ("Bearer", "Basic YTpi", genuine):
         assert_problem(httpx.get(me, headers={"Authorization": other}, timeout=60), "token_invalid")
@@ -284,35 +284,37 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, doo
 # Agents
 
 
-def enrol(door: Door, token: str, key: Ed25519PrivateKey) -> httpx.Response:
-    return NodeSignature(door.world, key, token=token).enrol()
+def enrol(probe: ApiProbe, token: str, key: Ed25519PrivateKey) -> httpx.Response:
+    return NodeSignature(probe.world, key, token=token).enrol()
 
 
-def test_an_enrolment_token_serves_one_key_once(open_door: Door) -> None:
-    token, key = bundle_token(open_door.world), Ed25519PrivateKey.generate()
-    first = enrol(open_door, token, key)
+def test_an_enrolment_token_serves_one_key_once(shared_probe: ApiProbe) -> None:
+    token, key = bundle_token(shared_probe.world), Ed25519PrivateKey.generate()
+    first = enrol(shared_probe, token, key)
     assert first.status_code == 200
-    before = open_door.content()
-    again = enrol(open_door, token, key)
+    before = shared_probe.content()
+    again = enrol(shared_probe, token, key)
     assert (again.status_code, again.json()["node_id"]) == (200, first.json()["node_id"])
-    assert_problem(enrol(open_door, token, Ed25519PrivateKey.generate()), "enrolment_token_used")
-    assert_problem(enrol(open_door, secrets.token_urlsafe(32), Ed25519PrivateKey.generate()), "enrolment_token_invalid")
-    assert open_door.content() == before
-
-
-def test_a_revoked_enrolment_token_enrols_nobody(open_door: Door) -> None:
-    made = open_door.world.admin.enrolment_tokens.create(note="revoked")
-    open_door.world.admin.enrolment_tokens.revoke(made.id)
-    before = open_door.content()
+    assert_problem(enrol(shared_probe, token, Ed25519PrivateKey.generate()), "enrolment_token_used")
     assert_problem(
-        enrol(open_door, token_of(made.bundle or ""), Ed25519PrivateKey.generate()), "enrolment_token_invalid"
+        enrol(shared_probe, secrets.token_urlsafe(32), Ed25519PrivateKey.generate()), "enrolment_token_invalid"
     )
-    assert open_door.content() == before
+    assert shared_probe.content() == before
+
+
+def test_a_revoked_enrolment_token_enrols_nobody(shared_probe: ApiProbe) -> None:
+    made = shared_probe.world.admin.enrolment_tokens.create(note="revoked")
+    shared_probe.world.admin.enrolment_tokens.revoke(made.id)
+    before = shared_probe.content()
+    assert_problem(
+        enrol(shared_probe, token_of(made.bundle or ""), Ed25519PrivateKey.generate()), "enrolment_token_invalid"
+    )
+    assert shared_probe.content() == before
 
 
 @pytest.fixture(scope="module")
-def node(open_door: Door) -> NodeSignature:
-    signature = NodeSignature(open_door.world)
+def node(shared_probe: ApiProbe) -> NodeSignature:
+    signature = NodeSignature(shared_probe.world)
     signature.introduce()
     return signature
 
@@ -322,19 +324,19 @@ def heartbeat() -> bytes:
     return json.dumps(facts).encode()
 
 
-def test_a_message_of_an_agent_counts_once(node: NodeSignature, open_door: Door) -> None:
+def test_a_message_of_an_agent_counts_once(node: NodeSignature, shared_probe: ApiProbe) -> None:
     body = heartbeat()
     header = node.sign("POST", f"{AGENT}/heartbeat", body)
     assert node.send("POST", "/heartbeat", body, header).status_code == 200
-    before = open_door.content()
+    before = shared_probe.content()
     assert_problem(node.send("POST", "/heartbeat", body, header), "agent_replay")
     header = node.sign("GET", f"{AGENT}/tasks", b"")
     assert node.send("GET", "/tasks", b"", header).status_code == 200
     assert_problem(node.send("GET", "/tasks", b"", header), "agent_replay")
-    assert open_door.content() == before
+    assert shared_probe.content() == before
 
 
-def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, door: Door) -> None:
+def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, probe: ApiProbe) -> None:
     body = heartbeat()
     header = node.sign("POST", f"{AGENT}/heartbeat", body)
     assert_problem(
@@ -351,7 +353,7 @@ def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, d
         assert_problem(node.send("POST", "/heartbeat", body, garbage), "agent_signature_invalid")
 
 
-def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, door: Door) -> None:
+def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, probe: ApiProbe) -> None:
     for offset in (-120_000, 120_000):
         body, now = heartbeat(), int(time.time() * 1000)
         answer = node.send("POST", "/heartbeat", body, node.sign("POST", f"{AGENT}/heartbeat", body, now + offset))
@@ -359,8 +361,8 @@ def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, door:
         assert abs(answer.json()["details"]["server_time_ms"] - now) < 60_000
 
 
-def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, open_door: Door) -> None:
-    task = open_door.world.admin.nodes.discover(node.node_id)
+def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, shared_probe: ApiProbe) -> None:
+    task = shared_probe.world.admin.nodes.discover(node.node_id)
     report: dict[str, object] = {
         "generation": task.generation,
         "status": "failed",
@@ -374,15 +376,15 @@ def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, op
     stale = {**report, "generation": task.generation + 1}
     assert_problem(node.call("POST", f"/tasks/{task.id}/result", stale), "stale_generation")
     assert node.call("POST", f"/tasks/{task.id}/result", report).status_code == 200
-    before = open_door.content()
+    before = shared_probe.content()
     assert node.call("POST", f"/tasks/{task.id}/result", report).status_code == 200
     changed = {**report, "status": "succeeded", "failure": None}
     assert_problem(node.call("POST", f"/tasks/{task.id}/result", changed), "task_already_reported")
     assert_problem(node.call("POST", f"/tasks/{task.id}/result", {**report, "surprise": 1}), "invalid_request")
-    assert open_door.content() == before
+    assert shared_probe.content() == before
 
 
-def test_an_inventory_that_contradicts_itself_changes_nothing(node: NodeSignature, door: Door) -> None:
+def test_an_inventory_that_contradicts_itself_changes_nothing(node: NodeSignature, probe: ApiProbe) -> None:
     slot = {"slot_index": 0, "gpu_model": "X1", "pci_address": "0000:01:00.0"}
     host = {"cpus": 1, "memory_mib": 1, "kernel": "6.1", "numa_nodes": []}
     for slots in ([slot, slot], [slot, {**slot, "pci_address": "0000:02:00.0"}], [slot, {**slot, "slot_index": 1}]):

@@ -1,6 +1,6 @@
-"""A fleet of real little hosts on one machine, for demos and tests.
+"""A fleet of real small hosts on one machine, for demos and tests.
 
-Each host is a booted system of its own with pretend GPUs; leaving, even by kill -9, leaves nothing for good.
+Each host is a booted system with simulated GPUs. Whatever a fleet leaves behind, even after kill -9, is removed later.
 """
 
 from gpuaas_lab.cleanup import leftovers

@@ -1,6 +1,6 @@
-"""How the node agent gets onto a host: its settings, its one-time bundle and a systemd unit.
+"""Installs the node agent on a host: its settings, its one-time bundle and a systemd unit.
 
-The agent's source is mounted read-only; nothing is installed.
+The agent's source is mounted read-only; no package is installed.
 """
 
 import json
@@ -15,7 +15,7 @@ UNIT_PATH = f"/etc/systemd/system/{UNIT_NAME}"
 SETTINGS_PATH = "/etc/gpuaas/agent.json"
 BUNDLE_PATH = "/etc/gpuaas/enrolment"
 
-# A restart ends the commands that the agent was running; slices are units of their own and go on.
+# A restart ends the commands that the agent was running; slices are separate units and continue.
 UNIT = f"""[Unit]
 Description=gpuaas node agent
 After=network.target ssh.service

@@ -1,7 +1,7 @@
-"""A folder that is built once on a machine and then shared by all its fleets.
+"""A folder that is built once per machine and then shared by all fleets.
 
-A folder of that name is complete: it got its name by one rename. Its builder works in a cgroup and in namespaces of its
-own, so a builder that is killed takes its mounts along, and whoever comes next finds the rest of it.
+A folder with the final name is complete: one rename gives it the name. Its builder runs in its own cgroup and namespaces,
+so that the mounts of a killed builder disappear, and the next builder finds the rest.
 """
 
 import time
@@ -36,7 +36,7 @@ class BuiltFolder:
         return f"{PREFIX}build-{self.path.name}"
 
     def ensure(self, build: Callable[[], Path], timeout: float, progress: Progress) -> Path:
-        """The folder; where there is none, `build` makes it below `building` and says which part of that it is."""
+        """Return the folder; if there is none, `build` creates it below `building` and returns its path there."""
         if self.path.is_dir():
             return self.path
         with locked(self._lock, timeout, f"another process to build {self.called}", progress):
@@ -63,13 +63,13 @@ class BuiltFolder:
         progress(f"{self.called} is ready after {time.monotonic() - began:.0f} s")
 
     def run(self, argv: Sequence[str], on_line: Progress, timeout: float) -> None:
-        """One command of the builder's: no process and no mount of it outlives the builder."""
+        """Run one command of the builder: none of its processes and mounts outlives the builder."""
         cgroups.create(self._group)
         script = f'set -e\n{cgroups.join_script(self._group)}\nexec unshare --mount --pid --fork --kill-child "$@"'
         follow(["sh", "-c", script, "sh", *argv], on_line, timeout=timeout)
 
     def discard(self) -> bool:
-        """Remove it, unless somebody is at it. A part of one never has a complete one's name."""
+        """Remove the folder unless a builder works on it. An incomplete folder never has the final name."""
         try:
             with locked(self._lock, 0.0, "a builder"):
                 self._clear()
@@ -88,7 +88,7 @@ class BuiltFolder:
             with locked(self._lock, 0.0, "a builder"):
                 self._clear()
         except LabError:
-            return  # its builder is alive
+            return  # its builder still runs
 
 
 def complete_below(parent: Path) -> list[Path]:
@@ -96,6 +96,6 @@ def complete_below(parent: Path) -> list[Path]:
 
 
 def remove_dead_builds(*parents: Path) -> None:
-    """What builders that died left behind: their processes and folders."""
+    """Remove the processes and folders of builders that died."""
     for building in (found for parent in parents for found in parent.glob("*.building")):
         BuiltFolder(building.with_suffix("")).remove_dead_build()

@@ -1,7 +1,7 @@
-"""Root file systems and layers of earlier recipes: removed a day after the last fleet that used them.
+"""Removes root file systems and layers of earlier recipes, one day after the last fleet that used them.
 
-Each fleet's folder says what its hosts' disks are made of, from before the fleet looks for it until the fleet is gone.
-Another checkout on this machine may have another recipe, and must not build its own anew whenever it starts a fleet.
+Each fleet's folder lists the layers of its hosts' disks, for as long as the fleet exists. The delay is for other checkouts
+on this machine with another recipe, which must not rebuild their layers for every fleet.
 """
 
 import json
@@ -19,7 +19,7 @@ _NOTE = "layers.json"
 
 
 def note_use(layout: FleetLayout, layer: PackageLayer | None = None) -> None:
-    """Call with the lab's lock held."""
+    """Record that a fleet uses a folder. Caller must hold the lab's lock."""
     used = [rootfs.path(), hardware_layer.path(layout.gpus_per_host), *([layer.path] if layer else [])]
     layout.directory.mkdir(parents=True, exist_ok=True)
     (layout.directory / _NOTE).write_text(json.dumps([str(folder) for folder in used]) + "\n")
@@ -29,12 +29,12 @@ def note_use(layout: FleetLayout, layer: PackageLayer | None = None) -> None:
 
 
 def _stamp(folder: Path) -> Path:
-    """The file whose time says when a fleet last asked for the folder."""
+    """Return the file whose time says when a fleet last used the folder."""
     return folder.with_name(f"{folder.name}.used")
 
 
 def prune() -> list[Path]:
-    """Remove what neither this recipe nor a fleet uses; another time if the lab is busy."""
+    """Remove what neither this recipe nor a fleet uses; do nothing if the lab is busy."""
     try:
         with locked(LOCK, 0.0, "another lab command"):
             return _prune()
@@ -66,7 +66,7 @@ def _all_cached() -> list[Path]:
 
 
 def _used_by_fleets() -> set[Path] | None:
-    """Nothing when a fleet does not say: then all may be in use."""
+    """Return the layers that fleets use; None if a fleet does not list them, because all may be in use then."""
     used: set[Path] = set()
     names = {record.name for record in records.load_all()} | {folder.name for folder in FLEETS_DIR.glob("*")}
     for name in names:

@@ -1,6 +1,6 @@
-"""The two ways in which machines mount their cgroups, and all that differs between them for a host.
+"""The two cgroup layouts of machines, and the differences between them for a host.
 
-Slices inside a host need cgroups that the host may write to: from version 1 or version 2, whichever the machine has.
+Slices inside a host need cgroups that the host may write, of version 1 or version 2, depending on the machine.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 REQUIRED_V1 = ("memory", "pids", "devices", "cpuset", "freezer")
 WANTED_V2 = ("cpu", "memory", "pids")
-PERIOD_MICROSECONDS = 20_000  # in which a host gets its share: short, so that it is slow and not stopped
+PERIOD_MICROSECONDS = 20_000  # period of a host's CPU share: short, so that the host runs slowly instead of pausing
 
 
 class CgroupLayout(Protocol):
@@ -25,19 +25,19 @@ class CgroupLayout(Protocol):
     def create(self, name: str) -> None: ...
 
     def groups_of_commands(self, name: str, leader: int) -> list[Path]:
-        """Where a command that is run inside a booted host belongs."""
+        """Return the groups for a command that runs inside a booted host."""
         ...
 
     def power_supply_groups(self, name: str) -> list[Path]:
-        """Where the process belongs that starts the host again, if it may not stay in the host's own group."""
+        """Return the groups of the process that restarts the host, if it may not stay in the host's own group."""
         ...
 
     def boot_commands(self) -> list[str]:
-        """What a host must run at boot so that slices inside it can have cgroups."""
+        """Return commands that a host must run at boot so that its slices can have cgroups."""
         ...
 
     def hold(self, name: str, cores: float) -> None:
-        """The group gets so much of the machine and no more."""
+        """Limit the group to this share of the machine."""
         ...
 
     def problems(self) -> list[str]: ...
@@ -45,14 +45,14 @@ class CgroupLayout(Protocol):
 
 @dataclass(frozen=True)
 class Hybrid:
-    """Version 1 controllers, each a hierarchy of its own, with or without version 2 beside them."""
+    """Version 1 controllers, each with its own hierarchy, with or without version 2."""
 
     mounted: tuple[Path, ...]
     nspawn_setting: ClassVar[str] = "0"
 
     @property
     def hierarchies(self) -> list[Path]:
-        """The tracking one (`systemd`) first."""
+        """Return the hierarchies, the tracking one (`systemd`) first."""
         return sorted(self.mounted, key=lambda path: (path.name != "systemd", path.name))
 
     @property
@@ -95,7 +95,7 @@ class Hybrid:
 
 @dataclass(frozen=True)
 class Unified:
-    """Version 2 only, as stock Debian 12 boots: one tree, managed from a host's group downwards by the host."""
+    """Version 2 only, as in stock Debian 12: one tree; each host manages the part below its own group."""
 
     root: Path
     processes: Path = Path("/proc")
@@ -110,16 +110,16 @@ class Unified:
         (self.root / name).mkdir(exist_ok=True)
 
     def _offer_controllers(self) -> None:
-        """Groups are enough to tell hosts apart; limits work too where the machine has the controllers."""
+        """Enable controllers where the machine has them. Without them groups still separate hosts, but have no limits."""
         offered = (self.root / "cgroup.controllers").read_text().split()
         for controller in WANTED_V2:
             if controller in offered:
-                # Refused where the machine itself is a container with processes in its topmost group.
+                # Refused if the machine itself is a container with processes in its top group.
                 with contextlib.suppress(OSError):
                     (self.root / "cgroup.subtree_control").write_text(f"+{controller}")
 
     def groups_of_commands(self, name: str, leader: int) -> list[Path]:
-        """Beside the host's PID 1: the groups above it hold groups, and so may hold no process."""
+        """Return the group of the host's PID 1: a group that contains groups may not contain processes."""
         with contextlib.suppress(OSError):
             for line in (self.processes / str(leader) / "cgroup").read_text().splitlines():
                 if line.startswith(f"0::/{name}"):
@@ -127,7 +127,7 @@ class Unified:
         return [self.root / name]
 
     def power_supply_groups(self, name: str) -> list[Path]:
-        """A group that hands out controllers may hold no process."""
+        """Return a separate group: a group that delegates controllers may not contain processes."""
         return [self.root / name / "power"]
 
     def boot_commands(self) -> list[str]:
@@ -143,7 +143,7 @@ class Unified:
 
 
 def find_layout() -> CgroupLayout | None:
-    """What this machine has, seen from this process; nothing when neither version is mounted."""
+    """Return the layout that this process sees; None if neither version is mounted."""
     if (CGROUP_ROOT / "cgroup.controllers").exists():
         return Unified(CGROUP_ROOT)
     mounted = []

@@ -1,4 +1,4 @@
-"""The cgroups of hosts: one of the same name in every hierarchy; membership says which processes are whose.
+"""The cgroups of hosts: one group of the same name in every hierarchy identifies the processes of a host.
 
 A host joins the first hierarchy first and leaves the machine from there first, so that a starter that was killed
 half-way either is found in the group or fails to join it.
@@ -22,7 +22,7 @@ def layout() -> CgroupLayout:
 
 
 def hierarchies() -> list[Path]:
-    """Mount points of all cgroup hierarchies; a machine without any has no groups either."""
+    """Return the mount points of all cgroup hierarchies; empty on a machine without cgroups."""
     found = find_layout()
     return found.hierarchies if found else []
 
@@ -36,23 +36,23 @@ def hold(name: str, cores: float) -> None:
 
 
 def join_script(name: str) -> str:
-    """Shell lines by which a shell moves itself into the group."""
+    """Return shell lines that move the shell itself into the group."""
     return _join([hierarchy / name for hierarchy in hierarchies()])
 
 
 def power_supply_script(name: str) -> str:
-    """Shell lines by which the shell that starts the host again stands beside it, where the host leaves it alone."""
+    """Return shell lines that move the shell that restarts the host into a group that the host does not manage."""
     return "\n".join(f"mkdir -p {group}; echo 0 > {group}/cgroup.procs" for group in layout().power_supply_groups(name))
 
 
 def clear_script(name: str) -> str:
-    """Shell lines that remove the groups which a host made below its own; those that are in use stay."""
+    """Return shell lines that remove the groups below a host's own group; groups in use stay."""
     groups = " ".join(str(hierarchy / name) for hierarchy in hierarchies())
     return f"find {groups} -mindepth 1 -depth -type d -exec rmdir {{}} + 2>/dev/null || true"
 
 
 def enter_script(name: str, leader: int) -> str:
-    """The same for a command that shall run inside the booted host of this group."""
+    """Return shell lines for a command that runs inside the booted host of this group."""
     return _join(layout().groups_of_commands(name, leader))
 
 
@@ -61,7 +61,7 @@ def _join(groups: list[Path]) -> str:
 
 
 def names() -> set[str]:
-    """All groups of the lab in any hierarchy."""
+    """Return the names of all groups of the lab, in any hierarchy."""
     found: set[str] = set()
     for hierarchy in hierarchies():
         found.update(entry.name for entry in hierarchy.glob(f"{PREFIX}*") if entry.is_dir())
@@ -69,14 +69,14 @@ def names() -> set[str]:
 
 
 def members(name: str) -> set[int]:
-    """Processes in the group or below it, in any hierarchy."""
+    """Return the processes in the group or below it, in any hierarchy."""
     found: set[int] = set()
     for hierarchy in hierarchies():
         for folder, _, _ in os.walk(hierarchy / name):
             try:
                 found.update(int(pid) for pid in Path(folder, "cgroup.procs").read_text().split())
             except OSError:
-                continue  # the group went away, or lists a process that just did
+                continue  # the group or a listed process is already gone
     return found
 
 
@@ -90,7 +90,7 @@ def is_member(pid: int, name: str) -> bool:
 
 
 def leader(name: str) -> int | None:
-    """The process that is PID 1 of the host in this group (not of a slice inside it)."""
+    """Return the process that is PID 1 of the host in this group, not of a slice inside it."""
     depth = len(namespace_pids(os.getpid())) + 1
     for pid in members(name):
         inner = namespace_pids(pid)
@@ -104,7 +104,7 @@ def kill_member(pid: int, name: str) -> None:
 
 
 def kill_all(names_to_kill: list[str]) -> None:
-    """One SIGKILL for everything in several groups, without waiting: they end together."""
+    """Send SIGKILL to everything in several groups without waiting, so that they end together."""
     for name in names_to_kill:
         for pid in members(name):
             kill_member(pid, name)

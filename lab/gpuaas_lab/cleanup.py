@@ -1,6 +1,6 @@
-"""Taking fleets off the machine, and the proof that nothing stayed.
+"""Removes fleets from the machine, and lists what is left of them.
 
-Works from names, not from memory: it removes the same things whether the owner left in order or was killed.
+It finds things by name, so that it works equally after an orderly end and after a kill.
 """
 
 from pathlib import Path
@@ -22,14 +22,14 @@ from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
 
 
 def destroy(record: FleetRecord) -> None:
-    """Remove one fleet. The record goes last: until then the fleet counts as existing."""
+    """Remove one fleet. Its record is removed last: until then the fleet exists."""
     _remove_number(record.number)
     remove_folder(FLEETS_DIR / record.name)
     records.record_path(record.name).unlink(missing_ok=True)
 
 
 def sweep() -> list[str]:
-    """Remove everything that no live owner claims; call with the lab's lock held."""
+    """Remove everything without a live owner. Caller must hold the lab's lock."""
     removed = []
     for record in records.load_all():
         if not record.is_alive:
@@ -49,7 +49,7 @@ def sweep() -> list[str]:
 
 
 def down(name: str | None, checkout: Path | None = None) -> list[str]:
-    """End one fleet, or all that were left running (from one checkout); and sweep what dead owners left."""
+    """Stop one fleet, or all detached fleets (of one checkout), and remove what dead owners left."""
     with locked(LOCK, LOCK_TIMEOUT, "another lab command"):
         removed = sweep()
         for record in records.load_all():
@@ -66,7 +66,7 @@ def down(name: str | None, checkout: Path | None = None) -> list[str]:
 
 
 def leftovers(number: int | None = None) -> list[str]:
-    """Everything of any fleet (or of one fleet number) that is on the machine now."""
+    """Return everything of any fleet, or of one fleet number, that is on the machine now."""
     found: list[str] = []
     for group in sorted(cgroups.names()):
         if _concerns(group, number):
@@ -108,7 +108,7 @@ def _remove_number(number: int) -> None:
 
 
 def free_number() -> int:
-    """A fleet number that nothing on the machine uses; call with the lab's lock held.
+    """Return a fleet number that nothing on the machine uses. Caller must hold the lab's lock.
 
     The one after the last given, not the lowest: then what is found under a fleet's number is that fleet's.
     """

@@ -17,12 +17,12 @@ from gpuaas_lab.errors import LabError
 from gpuaas_lab.fleet import REPOSITORY, Fleet
 from gpuaas_lab.host import Host
 
-app = typer.Typer(help="Real little hosts on this machine.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Real small hosts on this machine.", no_args_is_help=True, add_completion=False)
 
-# Said wherever a fleet is started: who sees hosts, slices and tenants could take them for more than they are.
+# Printed whenever a fleet starts: hosts, slices and tenants could look more isolated than they are.
 ISOLATION = (
     "Lab hosts and their slices are containers without user namespaces: root in one is root on this machine."
-    " They isolate nothing; put no one on them whom you would not give this machine."
+    " They isolate nothing: give access only to people whom you trust with this machine."
 )
 
 
@@ -31,7 +31,7 @@ class Output(enum.StrEnum):
     JSON = "json"
 
 
-OutputOption = Annotated[Output, typer.Option(help="How to write the answer.")]
+OutputOption = Annotated[Output, typer.Option(help="Output format.")]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class FleetView:
 def up(
     name: Annotated[str, typer.Option(help="The fleet's name; hosts are NAME-1, NAME-2 …")] = "lab",
     hosts: Annotated[int, typer.Option(help="How many hosts.")] = 4,
-    gpus: Annotated[int, typer.Option(help="GPUs a host.")] = 8,
+    gpus: Annotated[int, typer.Option(help="GPUs per host.")] = 8,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Start a fleet and leave it running."""
@@ -82,12 +82,12 @@ def up(
 
 @app.command()
 def down(
-    name: Annotated[str | None, typer.Option(help="One fleet (default: all that were left running).")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that were left running.")] = False,
-    here: Annotated[bool, typer.Option("--here", help="All that were left running from this checkout.")] = False,
+    name: Annotated[str | None, typer.Option(help="Stop only this fleet (default: all detached fleets).")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Stop all detached fleets.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="Stop all detached fleets of this checkout.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """End fleets and remove what dead owners left. A fleet that a running process uses stays."""
+    """Stop fleets and remove what dead owners left. A fleet that a running process uses stays."""
     if (name is not None) + everything + here > 1:
         raise LabError("give one of --name, --all and --here")
     removed = cleanup.down(name, REPOSITORY if here else None)

@@ -1,6 +1,6 @@
-"""Short-lived commands of the lab machine itself (ip, mount, ssh-keygen …), each with a deadline.
+"""Runs short commands of the lab machine itself (ip, mount, ssh-keygen …), each with a deadline.
 
-Every command dies with the process that started it, so that nothing is created after clean-up has looked.
+Every command ends with the process that started it, so that nothing is created after a clean-up.
 """
 
 import subprocess
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gpuaas_lab.errors import CommandFailed, DeadlinePassed
 
-# Nothing of the caller's environment (proxies, virtual environments, tokens) belongs on a host.
+# A host gets nothing of the caller's environment (proxies, virtual environments, tokens).
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
@@ -44,7 +44,7 @@ def execute(
 
 
 def follow(argv: Sequence[str], hear: Callable[[str], None], timeout: float) -> None:
-    """Run a long command and pass on each line that it says."""
+    """Run a long command and pass on each line of its output."""
     with subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", "--", *argv],
         stdin=subprocess.DEVNULL,

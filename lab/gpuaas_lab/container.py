@@ -1,4 +1,4 @@
-"""Booting one host: an overlay over the shared root file system and systemd-nspawn on top of it."""
+"""Boots one host: systemd-nspawn on an overlay over the shared root file system."""
 
 import shlex
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpuaas_lab.layout import HostLayout
 AGENT_PATH = "/opt/gpuaas/agent"
 SLICE_BASE = "/slice-base"
 SLICE_DIR = "/var/lib/gpuaas/slices"
-_RESTART_STATUS = 133  # of systemd-nspawn, when what it runs asked the kernel to restart
+_RESTART_STATUS = 133  # exit status of systemd-nspawn after a restart was requested inside
 
 
 def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> None:
@@ -24,11 +24,11 @@ def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> 
 
 
 def boot(host: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
-    """Start the host and return; it belongs to nobody's process tree. When it restarts itself it comes back."""
+    """Start the host and return; it has no parent process. A host that restarts itself comes back."""
     cgroups.create(host.cgroup)
     start = " ".join(shlex.quote(word) for word in _nspawn(host, rootfs, agent_source))
     console = shlex.quote(str(host.console))
-    # The shell joins the host's groups first: whatever it starts can be found there.
+    # The shell joins the host's groups first, so that everything that it starts can be found there.
     script = f"set -e\n{cgroups.join_script(host.cgroup)}\n"
     script += f"setsid sh -c {shlex.quote(_power_script(host, start))} </dev/null >>{console} 2>&1 &\n"
     environment = {
@@ -40,9 +40,9 @@ def boot(host: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
 
 
 def _power_script(host: HostLayout, start: str) -> str:
-    """The machine's power supply: a host that asks for a restart gets one, and no other end is taken for that.
+    """Return the script that acts as the host's power supply: it restarts the host only after a requested restart.
 
-    It lives in the host's groups, and so ends with whatever ends those: a power cut, the fleet, or a sweep.
+    It runs in the host's groups and therefore ends with them: at a power cut, with the fleet, or in a clean-up.
     """
     return f"""
 {cgroups.power_supply_script(host.cgroup)}
@@ -71,7 +71,7 @@ def _nspawn(host: HostLayout, rootfs: Path, agent_source: Path | None) -> list[s
 
 
 def enter_argv(host: HostLayout, leader: int, argv: list[str], timeout: float) -> list[str]:
-    """A command line that runs `argv` inside the host, within its cgroups and for at most `timeout`."""
+    """Return a command line that runs `argv` inside the host, in its cgroups and for at most `timeout`."""
     inside = ["timeout", "--signal=KILL", f"{timeout:.3f}", *argv]
     namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd"]
     nsenter = ["nsenter", f"--target={leader}", *namespaces, "--", *inside]

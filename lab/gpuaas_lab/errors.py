@@ -1,11 +1,11 @@
-"""What can go wrong in the lab, as sentences that say what to do next.
+"""The errors of the lab; each message says what to do next.
 
-One family: every error that a caller of the lab may see is a `LabError`.
+Every error that a caller of the lab may see is a `LabError`.
 """
 
 
 class LabError(Exception):
-    """The lab cannot do what was asked; the message says why and what to do."""
+    """The lab cannot do this; the message says why and what to do."""
 
 
 class RequirementMissing(LabError):

@@ -1,6 +1,6 @@
-"""The network of a fleet: a bridge in a namespace of its own, one leg to the machine, one to each host.
+"""The network of a fleet: a bridge in a separate namespace, with one link to the machine and one to each host.
 
-Hosts reach the machine at the gateway address; nothing routes further.
+Hosts reach the machine at the gateway address; there is no route beyond it.
 """
 
 import json
@@ -39,13 +39,13 @@ def create_bridge(fleet: FleetLayout) -> None:
 
 
 def attach(host: HostLayout) -> None:
-    """Give a host its network card."""
+    """Create the network interface of a host."""
     for namespace, commands in _attaching(host):
         _ip(commands, namespace)
 
 
 def _attaching(host: HostLayout) -> list[tuple[str | None, list[str]]]:
-    """(namespace, commands of `ip`) in order."""
+    """Return (namespace, commands of `ip`) in order."""
     bridge = host.fleet.bridge_namespace
     card = f"name eth0 address {mac_of(host.address)} netns {host.namespace}"
     make = [f"netns add {host.namespace}", f"link add {host.bridge_port} netns {bridge} type veth peer {card}"]
@@ -59,7 +59,7 @@ def _attaching(host: HostLayout) -> list[tuple[str | None, list[str]]]:
 
 
 def renew_script(host: HostLayout) -> str:
-    """Shell lines that give a host a new network card in the place of the old: nothing that lived in it stays."""
+    """Return shell lines that replace a host's network interface and namespace, so that no state of it stays."""
     lines = [
         f"ip -n {host.fleet.bridge_namespace} link del {host.bridge_port} || true",
         f"ip netns del {host.namespace} || true",
@@ -72,12 +72,12 @@ def renew_script(host: HostLayout) -> str:
 
 
 def silence(host: HostLayout) -> None:
-    """Pull the cable: from now on nothing that the host sends arrives."""
+    """Disconnect the host: nothing that it sends arrives."""
     execute(["ip", "-n", host.fleet.bridge_namespace, "link", "set", host.bridge_port, "down"], check=False)
 
 
 def detach(host: HostLayout) -> None:
-    """Take the card out. The port goes first: with the namespace alone it would linger."""
+    """Remove a host's interface. The bridge port is removed first: it would outlive the namespace for a while."""
     execute(["ip", "-n", host.fleet.bridge_namespace, "link", "del", host.bridge_port], check=False)
     remove_namespace(host.namespace)
 
@@ -92,7 +92,7 @@ def links() -> list[str]:
 
 
 def subnets_in_use() -> set[int]:
-    """Third octets of this machine's own 10.77 addresses, the lab's or somebody else's."""
+    """Return the third octets of all 10.77 addresses of this machine, including those that are not the lab's."""
     shown = json.loads(execute(["ip", "-json", "-4", "addr", "show"]).stdout or "[]")
     addresses = [str(entry["local"]) for link in shown for entry in link.get("addr_info", [])]
     return {int(address.split(".")[2]) for address in addresses if address.startswith("10.77.")}
@@ -101,12 +101,12 @@ def subnets_in_use() -> set[int]:
 def remove_namespace(name: str) -> None:
     if (NETNS_DIR / name).exists():
         execute(["ip", "netns", "del", name], check=False)
-        # Left by a process that was killed between the file and the mount on it.
+        # A process was killed after it created the file and before it mounted the namespace on it.
         (NETNS_DIR / name).unlink(missing_ok=True)
 
 
 def remove_network(number: int) -> None:
-    """Everything of one fleet on the network, found by name."""
+    """Remove all network objects of one fleet, found by name."""
     for link in links():
         if fleet_number_of(link) == number:
             execute(["ip", "link", "del", link], check=False)

@@ -14,7 +14,7 @@ from pathlib import Path
 from gpuaas_lab.commands import execute
 from gpuaas_lab.errors import DeadlinePassed, LabError
 
-KEPT_SECONDS = 24 * 3600.0  # what was used so lately may be used again: by another checkout, with another recipe
+KEPT_SECONDS = 24 * 3600.0  # recently used folders are kept: another checkout with another recipe may use them again
 
 
 def used_lately(stamp: Path) -> bool:
@@ -29,7 +29,7 @@ def used_lately(stamp: Path) -> bool:
 def locked(
     path: Path, timeout: float, waiting_for: str, on_wait: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold an exclusive lock; the kernel frees it when its holder dies. `on_wait` hears of a wait once."""
+    """Hold an exclusive lock; the kernel releases it when its holder dies. `on_wait` is called once before a wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + timeout
@@ -55,7 +55,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def mounts_below(folder: Path) -> list[Path]:
-    """Mount points at or below a folder, the newest first."""
+    """Return mount points at or below a folder, the newest first."""
     found = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         point = Path(line.split()[1].replace("\\040", " "))
@@ -79,6 +79,6 @@ def remove_folder(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except PermissionError:
-        # Somebody on the host made a file immutable.
+        # A file was made immutable on the host.
         execute(["chattr", "-R", "-f", "-i", "-a", str(folder)], check=False)
         shutil.rmtree(folder)

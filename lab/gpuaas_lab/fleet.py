@@ -1,4 +1,4 @@
-"""A fleet: some hosts on a network of their own, for as long as a `with` block lasts.
+"""A fleet: hosts on a separate network, for the duration of a `with` block.
 
 with Fleet(name="demo", hosts=4) as fleet:
     fleet.hosts[0].run(["uname", "-a"])
@@ -47,7 +47,7 @@ class Fleet:
         layer: PackageLayer | None = None,
         progress: Progress = _say,
     ) -> None:
-        # The number is known only once the fleet is reserved; the rest is checked now.
+        # The number is known only after the reservation; everything else is checked now.
         self._wanted = FleetLayout(name, FIRST_NUMBER, hosts, gpus_per_host)
         self._agent_source = agent_source or _default_agent_source()
         self._layer = layer
@@ -58,19 +58,19 @@ class Fleet:
 
     @staticmethod
     def requirements() -> list[str]:
-        """What this machine lacks to run lab hosts; empty when nothing."""
+        """Return what this machine lacks to run lab hosts; empty if nothing."""
         return missing_requirements()
 
     @classmethod
     def open(cls, name: str) -> "Fleet":
-        """A fleet that is running already. Closing it is `gpuaas-lab down`'s, not yours."""
+        """Open a running fleet. Do not close it; `gpuaas-lab down` does."""
         record = records.load(name)
         image = rootfs.cached()
         if record is None or not record.is_alive or image is None:
             raise FleetNotFound(f"no fleet {name} is running: start it with `gpuaas-lab up`")
         fleet = cls(record.name, record.hosts, record.gpus_per_host)
         fleet._record = record
-        fleet._make_hosts(image)  # their disks are mounted already
+        fleet._make_hosts(image)  # their disks are already mounted
         return fleet
 
     @property
@@ -83,7 +83,7 @@ class Fleet:
 
     @property
     def gateway(self) -> str:
-        """The address on this machine at which the hosts reach the platform."""
+        """The address of this machine at which hosts reach the platform."""
         return self._layout.gateway
 
     @property
@@ -110,7 +110,7 @@ class Fleet:
         self.close()
 
     def start(self) -> None:
-        """Boot the hosts and wait until each answers. Whoever calls this must call `close`."""
+        """Boot the hosts and wait until each answers. Caller must call `close`."""
         if missing := self.requirements():
             raise RequirementMissing(missing)
         atexit.register(self.close)
@@ -126,7 +126,7 @@ class Fleet:
             self._progress(f"removed {folder}, of an earlier recipe")
 
     def detach(self) -> None:
-        """Leave the fleet running after this process; `gpuaas-lab down` ends it."""
+        """Keep the fleet running after this process; `gpuaas-lab down` stops it."""
         if self._record is not None:
             records.note_checkout(self._layout, REPOSITORY)
             self._record = self._record.without_owner()
@@ -134,7 +134,7 @@ class Fleet:
         atexit.unregister(self.close)
 
     def close(self) -> None:
-        """Remove everything of this fleet; a second time does nothing."""
+        """Remove everything of this fleet; a second call does nothing."""
         with _undisturbed():
             if self._record is not None and self._record.is_mine:
                 cleanup.destroy(self._record)
@@ -156,7 +156,7 @@ class Fleet:
             number = cleanup.free_number()
             layout = FleetLayout(wanted.name, number, wanted.host_count, wanted.gpus_per_host)
             record = FleetRecord.of_this_process(layout)
-            # In this order: a fleet that we hold but never wrote down is harmless.
+            # In this order: a lock without a record is harmless.
             self._record = record
             record.save()
             caches.note_use(layout, self._layer)
@@ -165,7 +165,7 @@ class Fleet:
         self.hosts = [Host(host, image, self._agent_source, packages) for host in self._layout.hosts()]
 
     def _catch_termination(self) -> None:
-        """SIGTERM ends the block as an exception does, unless the program has its own handler."""
+        """Make SIGTERM end the block like an exception, unless the program has its own handler."""
         if threading.current_thread() is not threading.main_thread():
             return
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -180,7 +180,7 @@ class Fleet:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Clean-up is not cut short by a second Ctrl-C or a SIGTERM; they are delivered after it."""
+    """Delay Ctrl-C and SIGTERM until the clean-up has finished."""
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield

@@ -1,6 +1,6 @@
-"""Pretend hardware of a host, at the edge where software meets it: a sysfs tree and what NVML would tell.
+"""Simulated hardware of a host, at the interface that software uses: a sysfs tree and the facts of NVML.
 
-In the kernel's own file formats. GPUs 0-3 are on NUMA node 0 and linked by NVLink, GPUs 4-7 on node 1.
+The files have the kernel's own formats. GPUs 0-3 are on NUMA node 0 and linked by NVLink, GPUs 4-7 on node 1.
 """
 
 import json
@@ -66,7 +66,7 @@ def write_hardware(root: Path, host_name: str, gpu_count: int) -> None:
 
 
 def write_model(root: Path, gpu_count: int) -> None:
-    """What all hosts of this model have in common."""
+    """Write what all hosts of this model share."""
     sysfs = root / "sys"
     for index in range(gpu_count):
         _write_function(sysfs, _gpu_function(index))
@@ -78,7 +78,7 @@ def write_model(root: Path, gpu_count: int) -> None:
 
 
 def write_serial_numbers(root: Path, host_name: str, gpu_count: int) -> None:
-    """What tells one host from the next."""
+    """Write what differs between hosts."""
     gpus = [_gpu(host_name, index) for index in range(gpu_count)]
     for index in range(gpu_count):
         serial = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host_name}/nvme{index}").hex[:14].upper()
@@ -208,7 +208,7 @@ def _resource(bars: tuple[tuple[int, int], ...]) -> str:
 
 
 def _drive_function(index: int) -> PciFunction:
-    """The NVMe drive beside a GPU: next bus number below the same root port."""
+    """Return the NVMe drive beside a GPU: the next bus number below the same root port."""
     gpu = _gpu_function(index)
     return PciFunction(
         address=f"0000:{GPU_BUSES[index] + 1:02x}:00.0",

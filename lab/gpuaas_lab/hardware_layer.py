@@ -1,6 +1,6 @@
-"""The hardware model that hosts share, as a read-only layer of their disks, written once a machine.
+"""The hardware model that hosts share, as a read-only layer of their disks, written once per machine.
 
-A tree of a thousand little files a host would take longer to remove than the host takes to boot.
+A thousand small files per host would take longer to remove than a host takes to boot.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _PARTIAL = HARDWARE_DIR / "partial"
 
 
 def path(gpu_count: int) -> Path:
-    """Kept under the hash of what writes it. A folder of that name is complete."""
+    """Return the folder, named by the hash of the code that writes it. A folder with this name is complete."""
     source = Path(hardware.__file__).read_bytes()
     return HARDWARE_DIR / hashlib.sha256(source + bytes([gpu_count])).hexdigest()[:16]
 
@@ -35,7 +35,7 @@ def ensure_hardware_layer(gpu_count: int) -> Path:
 
 
 def all_cached() -> list[Path]:
-    """Of this model of the hardware and of earlier ones."""
+    """Return the layers of this hardware model and of earlier ones."""
     return [folder for folder in HARDWARE_DIR.glob("*") if folder.is_dir() and folder != _PARTIAL]
 
 

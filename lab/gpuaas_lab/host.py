@@ -1,6 +1,6 @@
-"""One lab host, as the operator of its hardware sees it: power, console, a way in that needs no key.
+"""One lab host, as the operator of its hardware sees it: power, console, and commands without a key.
 
-Nothing here trusts the host: its disk is read from outside through `upper` and `slices_dir`.
+Nothing here trusts the host: `upper` and `slices_dir` read its disk from outside.
 """
 
 import shlex
@@ -15,8 +15,8 @@ from gpuaas_lab.commands import execute
 from gpuaas_lab.errors import CommandFailed, DeadlinePassed, HostPoweredOff
 from gpuaas_lab.layout import HostLayout
 
-BOOT_TIMEOUT = 180.0  # a guard against hanging: where many hosts boot on few cores, one takes long
-_KILLED = (-9, 128 + 9)  # nsenter ends by the signal that ended its child
+BOOT_TIMEOUT = 180.0  # long, because many hosts may boot on few cores
+_KILLED = (-9, 128 + 9)  # nsenter ends with the signal that ended its child
 
 
 class Host:
@@ -49,7 +49,7 @@ class Host:
 
     @property
     def upper(self) -> Path:
-        """What the host changed in its root file system, read from outside."""
+        """The host's changes to its root file system, read from outside."""
         return self._layout.upper
 
     @property
@@ -59,7 +59,7 @@ class Host:
 
     @property
     def console(self) -> str:
-        """The end of what the host printed on its console."""
+        """Return the end of the host's console output."""
         try:
             return self._layout.console.read_text(errors="replace")[-4000:]
         except FileNotFoundError:
@@ -70,24 +70,24 @@ class Host:
         return cgroups.leader(self._layout.cgroup) is not None
 
     def create(self) -> None:
-        """Make the host's disk and hardware; it stays off."""
+        """Create the host's disk and hardware; it stays off."""
         image.write_layer(self._layout)
         container.mount_root(self._layout, self._rootfs, self._packages)
 
     def power_on(self) -> None:
-        """Boot on the same disk with the same address; `wait_ssh` tells when it is up."""
+        """Boot on the same disk with the same address; `wait_ssh` waits until it is up."""
         if self.is_on:
             return
-        # After a power cut nothing that lived in memory may be there: not a link, not a limit.
+        # After a power cut no state in memory may remain: no link, no limit.
         cgroups.remove(self._layout.cgroup)
         fabric.detach(self._layout)
         fabric.attach(self._layout)
         container.boot(self._layout, self._rootfs, self._agent_source)
 
     def power_cut(self, timeout: float = 60.0) -> None:
-        """End everything of the host at once, slices included, and also what would start it again.
+        """Kill everything of the host, including its slices and the process that would restart it.
 
-        The network goes first: a host without power does not say goodbye to its peers.
+        The network is cut first: a host without power sends nothing to its peers.
         """
         fabric.silence(self._layout)
         cgroups.kill_all([self._layout.cgroup])
@@ -98,7 +98,7 @@ class Host:
         fabric.detach(self._layout)
 
     def hold_to(self, cores: float) -> None:
-        """Until it is powered on again it is a machine of this size, however busy or idle its neighbours are."""
+        """Limit the host to this share of a core until it is powered on again."""
         cgroups.hold(self._layout.cgroup, cores)
 
     def run(
@@ -122,7 +122,7 @@ class Host:
         return subprocess.CompletedProcess(list(argv), done.returncode, stdout=done.stdout, stderr=done.stderr)
 
     def write_file(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Replace a file in one step; it never exists with a wider mode."""
+        """Replace a file atomically; it never has a wider mode."""
         target, partial = shlex.quote(path), shlex.quote(f"{path}.partial")
         folder = shlex.quote(str(Path(path).parent))
         script = f"mkdir -p {folder}; umask 077; cat > {partial}; chmod {mode:o} {partial}"
@@ -138,7 +138,7 @@ class Host:
             raise DeadlinePassed(f"{late}; console of {self.name}: {self.console}") from late
 
     def start_agent(self, bundle: str, extra: Mapping[str, object] | None = None) -> None:
-        """Hand the host its one-time bundle and start the node agent, now and at each boot."""
+        """Give the host its one-time bundle and start the node agent, now and at each boot."""
         self.write_file(agent_unit.BUNDLE_PATH, bundle, 0o600)
         settings = agent_unit.settings(self._layout, extra or {})
         self.write_file(agent_unit.SETTINGS_PATH, settings, 0o600)
@@ -148,12 +148,12 @@ class Host:
         self.run(["systemctl", "restart", agent_unit.UNIT_NAME])
 
     def agent_pid(self) -> int | None:
-        """The agent's main process, as numbered inside the host."""
+        """Return the pid of the agent's main process inside the host."""
         shown = self.run(["systemctl", "show", "-P", "MainPID", agent_unit.UNIT_NAME]).stdout
         return int(shown) or None
 
     def kill_agent(self) -> None:
-        """kill -9 of the agent's main process; systemd starts it again."""
+        """Kill the agent's main process with SIGKILL; systemd restarts it."""
         pid = self.agent_pid()
         if pid is not None:
             self.run(["kill", "-KILL", str(pid)], check=False)

@@ -1,6 +1,6 @@
-"""What makes one host different from the next before its first boot: names, keys, hardware.
+"""Writes what differs between hosts before their first boot: names, keys, hardware.
 
-Written as a layer below the host's own changes, so that `upper` holds only what the host did.
+It is a layer below the host's own changes, so that `upper` contains only those.
 """
 
 import uuid
@@ -27,7 +27,7 @@ ExecStart=/bin/sh -e /usr/lib/gpuaas-lab/hardware.sh
 
 
 def write_layer(host: HostLayout) -> None:
-    """Everything that the lab decides about a host, as plain files."""
+    """Write everything that the lab defines for a host, as plain files."""
     layer = host.layer
     _write(layer / "etc/hostname", f"{host.name}\n")
     _write(layer / "etc/hosts", f"127.0.0.1 localhost\n{host.address} {host.name}\n")

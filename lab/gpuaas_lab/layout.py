@@ -1,7 +1,7 @@
 """Names, addresses and paths of everything that a fleet puts on the machine.
 
-All kernel objects carry the prefix `glab-` and the fleet's number, so that clean-up finds them by name alone,
-without trusting that a record was written before the owner died.
+All kernel objects have the prefix `glab-` and the fleet's number, so that a clean-up finds them by name alone, even if the
+owner died before it wrote a record.
 """
 
 import re
@@ -28,13 +28,13 @@ _FLEET_NAME = re.compile(r"^[a-z][a-z0-9-]{0,31}$")
 
 
 def fleet_number_of(object_name: str) -> int | None:
-    """The number of the fleet that an object (link, namespace, cgroup) belongs to, if any."""
+    """Return the number of the fleet to which an object (link, namespace, cgroup) belongs, if any."""
     match = _OBJECT_NAME.match(object_name)
     return int(match.group(1)) if match else None
 
 
 def mac_of(address: str) -> str:
-    """A fixed MAC: a new one for a reused address costs 10-35 s of stale ARP entries."""
+    """Return a fixed MAC address: a new one for a reused IP address would cause 10-35 s of stale ARP entries."""
     _, _, third, fourth = (int(part) for part in address.split("."))
     return f"02:77:00:00:{third:02x}:{fourth:02x}"
 
@@ -110,12 +110,12 @@ class HostLayout:
 
     @property
     def layer(self) -> Path:
-        """What the lab put into the host before its first boot."""
+        """The files that the lab wrote before the host's first boot."""
         return self.directory / "layer"
 
     @property
     def upper(self) -> Path:
-        """What the host itself changed since."""
+        """The changes of the host itself since then."""
         return self.directory / "upper"
 
     @property

@@ -1,6 +1,6 @@
-"""More packages on the hosts of a fleet: a read-only layer over the shared root file system, built once by apt.
+"""Additional packages on the hosts of a fleet: a read-only layer over the shared root file system, built once by apt.
 
-A host then has them as if they had come with its disk: they are there before a tenant is, and nothing of them runs.
+The packages are part of a host's disk before any tenant uses it, and none of their services runs.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from gpuaas_lab.built_folder import BuiltFolder, Progress, complete_below
 from gpuaas_lab.layout import LAYERS_DIR
 
 BUILD_TIMEOUT = 600.0
-# In a mount namespace of its own, so that a builder that is killed leaves no mount. The machine's own apt settings say
-# where packages come from; services are not started in there.
+# Runs in a separate mount namespace, so that a killed builder leaves no mount. Packages come from the machine's own apt
+# sources; no service is started.
 _INSTALL = """set -e
 base=$1 upper=$2 work=$3 root=$4; shift 4
 mount -t overlay layer -o "lowerdir=$base,upperdir=$upper,workdir=$work" "$root"
@@ -30,7 +30,7 @@ export DEBIAN_FRONTEND=noninteractive
 chroot "$root" apt-get -q update
 chroot "$root" apt-get -q install -y --no-install-recommends -- "$@"
 """
-# What the building itself changed, which is none of a host's.
+# Changes of the build itself, which do not belong on a host.
 _UNWANTED = ("etc/resolv.conf", "usr/sbin/policy-rc.d", "var/cache", "var/lib/apt", "var/log", "tmp", "run")
 
 
@@ -41,7 +41,7 @@ class PackageLayer:
 
     @property
     def path(self) -> Path:
-        """Kept under the hashes of the root file system below it and of its own recipe."""
+        """The folder, named by the hashes of the root file system below it and of its own recipe."""
         recipe = json.dumps([self.name, self.packages, _INSTALL, _UNWANTED])
         return LAYERS_DIR / f"{rootfs.recipe_hash()}-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
 
@@ -54,7 +54,7 @@ class PackageLayer:
 
 
 def all_cached() -> list[Path]:
-    """Of this root file system and of earlier ones."""
+    """Return the layers of this root file system and of earlier ones."""
     return complete_below(LAYERS_DIR)
 
 
@@ -73,7 +73,7 @@ def _build(folder: BuiltFolder, base: Path, packages: tuple[str, ...]) -> Path:
 
 
 def _tidy(upper: Path) -> None:
-    """Only the packages stay, and nothing of them starts by itself."""
+    """Keep only the packages, and disable their services."""
     for name in _UNWANTED:
         unwanted = upper / name
         if unwanted.is_dir():
@@ -85,7 +85,7 @@ def _tidy(upper: Path) -> None:
 
 
 def _keep_folders(folder: Path) -> None:
-    """A package may bring an empty folder for its caches or logs, with an owner of its own."""
+    """Keep empty folders for caches or logs that a package created with its own owner."""
     for found in sorted(folder.rglob("*"), reverse=True):
         if not found.is_dir() or found.is_symlink():
             found.unlink()

@@ -1,6 +1,6 @@
-"""Facts about processes, and the only place that kills one.
+"""Reads facts about processes, and is the only module that kills one.
 
-A process is killed through a pidfd after its membership was checked again, so that a reused id is never hit.
+A process is killed through a pidfd after its membership was checked again, so that a reused pid is never killed.
 """
 
 import os
@@ -14,7 +14,7 @@ def boot_id() -> str:
 
 
 def start_time(pid: int) -> int | None:
-    """Clock ticks after boot at which the process started; with the pid it names one process for ever."""
+    """Return the clock ticks after boot at which the process started; with the pid it identifies one process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -25,7 +25,7 @@ def start_time(pid: int) -> int | None:
 
 
 def namespace_pids(pid: int) -> list[int]:
-    """The ids of a process in its nested PID namespaces, outermost first; empty when it is gone."""
+    """Return the pids of a process in its nested PID namespaces, outermost first; empty if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -37,7 +37,7 @@ def namespace_pids(pid: int) -> list[int]:
 
 
 def kill_if(pid: int, still_belongs: Callable[[int], bool]) -> None:
-    """SIGKILL for one process if `still_belongs` holds once its identity is pinned."""
+    """Kill one process if `still_belongs` is true after its identity is pinned."""
     if pid <= 1:
         return
     try:

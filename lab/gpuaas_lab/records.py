@@ -1,6 +1,6 @@
-"""Which fleets exist and who owns them: one small file a fleet, written before anything else of it is made.
+"""Records which fleets exist and who owns them: one small file per fleet, written before anything else of it.
 
-A fleet is alive while its owner runs, or, when it was left running on purpose, until the machine reboots.
+A fleet is alive while its owner runs, or, if it was detached, until the machine reboots.
 """
 
 import json
@@ -81,12 +81,12 @@ def record_path(name: str) -> Path:
 def load(name: str) -> FleetRecord | None:
     try:
         told = json.loads(record_path(name).read_text())
-        # A later lab, of another checkout, may say more: its fleet is alive all the same.
+        # A newer lab of another checkout may write more fields; its fleet is alive as well.
         return FleetRecord(**{key: value for key, value in told.items() if key in _KNOWN})
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError):
-        # Damaged: what it made is found by name.
+        # A damaged record: the fleet's objects are found by name.
         record_path(name).unlink(missing_ok=True)
         return None
 
@@ -97,7 +97,7 @@ def load_all() -> list[FleetRecord]:
 
 
 def note_checkout(layout: FleetLayout, checkout: Path) -> None:
-    """Say from which checkout a fleet was left running, in its folder: who reads records may be of another version."""
+    """Store in the fleet's folder which checkout detached it; records may be read by another version of the lab."""
     layout.directory.mkdir(parents=True, exist_ok=True)
     (layout.directory / _CHECKOUT).write_text(f"{checkout}\n")
 
@@ -110,7 +110,7 @@ def is_from(record: FleetRecord, checkout: Path) -> bool:
 
 
 def last_number() -> int:
-    """The fleet number given last, 0 when none was."""
+    """Return the last fleet number that was used; 0 if there was none."""
     try:
         return int(_LAST_NUMBER.read_text())
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""What a machine must have to run lab hosts, as sentences for the person in front of it."""
+"""Checks what a machine needs to run lab hosts, and says how to get it."""
 
 import os
 import platform
@@ -45,7 +45,7 @@ def _missing_kernel_parts() -> list[str]:
 
 
 def _has_overlay() -> bool:
-    """Loaded, or there to be loaded by the first mount, as on a machine that just booted."""
+    """Whether the overlay module is loaded, or can be loaded by the first mount."""
     if "overlay" in Path("/proc/filesystems").read_text():
         return True
     modprobe = shutil.which("modprobe", path=_SEARCH_PATH)

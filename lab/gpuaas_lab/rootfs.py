@@ -1,6 +1,6 @@
 """The root file system that all lab hosts and slices share, built once by debootstrap.
 
-Kept under a hash of its recipe.
+Its folder is named by a hash of its recipe.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ PACKAGES = (
     "python3-cffi-backend",
 )
 
-# A host without a console, a clock or a way out has no use for these; they only slow the boot.
+# Lab hosts have no console, clock or outside network, so these services would only slow the boot.
 MASKED_UNITS = [
     "systemd-timesyncd.service",
     "systemd-networkd.service",
@@ -55,7 +55,7 @@ def recipe_hash() -> str:
 
 
 def path() -> Path:
-    """Where the root file system of this recipe is, once it is built."""
+    """Return the path of the root file system of this recipe."""
     return ROOTFS_DIR / recipe_hash()
 
 
@@ -64,12 +64,12 @@ def cached() -> Path | None:
 
 
 def all_cached() -> list[Path]:
-    """Of this recipe and of earlier ones."""
+    """Return the root file systems of this recipe and of earlier ones."""
     return complete_below(ROOTFS_DIR)
 
 
 def ensure(progress: Progress) -> Path:
-    """The root file system; builds it when this machine has none of this recipe, in about a minute."""
+    """Return the root file system; build it first, in about a minute, if this machine has none of this recipe."""
     folder = BuiltFolder(path(), "the root file system of lab hosts")
     return folder.ensure(partial(_build, folder, progress), BUILD_TIMEOUT, progress)
 
@@ -85,7 +85,7 @@ def _build(folder: BuiltFolder, progress: Progress) -> Path:
 
 
 def _at_intervals(progress: Progress) -> Progress:
-    """debootstrap says hundreds of lines; one every few seconds shows that it is alive."""
+    """Pass on one line every few seconds: debootstrap prints hundreds of lines."""
     began = last = time.monotonic()
 
     def say(line: str) -> None:

@@ -1,6 +1,6 @@
-"""Where this machine gets its Debian packages from: lab hosts are built from the same place.
+"""Finds the package sources of this machine; lab hosts are built from the same sources.
 
-No address of a package source is written in the project; it is read from the machine's own apt sources.
+The project contains no address of a package source; it is read from the machine's own apt sources.
 """
 
 from dataclasses import dataclass

@@ -11,9 +11,11 @@ from chaos.run import run
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="the same seed, the same attacks")
-    parser.add_argument("--seconds", type=float, default=90.0, help="how long it is attacked")
-    parser.add_argument("--history", type=Path, help="write every request and answer here, one a line")
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(1_000_000), help="the same seed gives the same attacks"
+    )
+    parser.add_argument("--seconds", type=float, default=90.0, help="duration of the attacks")
+    parser.add_argument("--history", type=Path, help="write every request and answer to this file, one per line")
     arguments = parser.parse_args()
     return 1 if asyncio.run(run(arguments.seed, arguments.seconds, keep=arguments.history)).violated else 0
 

@@ -1,6 +1,6 @@
-"""The checker: compares what clients were told with what the database, its witness and the hosts say.
+"""The checker: compares the clients' answers with the database, its witness and the hosts.
 
-It reads by SQL of its own and imports nothing of the server. Each invariant says how much it looked at.
+It uses its own SQL and imports nothing of the server. Each invariant reports how much it checked.
 """
 
 from collections import Counter, defaultdict

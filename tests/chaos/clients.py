@@ -1,4 +1,4 @@
-"""Concurrent clients: each asks under a key, and asks again elsewhere under the same key while nothing is decided."""
+"""Concurrent clients: each request has an idempotency key and is retried at another replica until it is decided."""
 
 import asyncio
 import random
@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chaos.history import Attempt, History, JsonObject, Request
 
-ANSWER_SECONDS = 4.0  # a frozen replica is given up after that
-PATIENCE_SECONDS = 45.0  # for one thing, over all attempts
+ANSWER_SECONDS = 4.0  # then the client leaves a frozen replica
+PATIENCE_SECONDS = 45.0  # for one request, over all attempts
 LIVE = ("requested", "provisioning", "active")
 
 
@@ -23,7 +23,7 @@ def public_key() -> str:
 
 @dataclass
 class Session:
-    """A person with a token, and the replicas that they may ask."""
+    """A user with a token, and the replicas that they may call."""
 
     name: str
     token: str
@@ -33,7 +33,7 @@ class Session:
     http: httpx.AsyncClient
 
     async def change(self, kind: str, method: str, path: str, **body: object) -> Request:
-        """Ask until it is decided, or until patience ends; now and then once more, to hear the same again."""
+        """Send a request until it is decided or its time is over; sometimes repeat it, to compare the answers."""
         request = self.history.begin(kind, self.name, method, path, body)
         names = self.dice.sample(list(self.replicas), len(self.replicas))
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -61,7 +61,7 @@ class Session:
         return attempt
 
     async def read(self, path: str, seconds: float = PATIENCE_SECONDS, **query: str | int) -> JsonObject | None:
-        """From whichever replica answers; None when none did for so long."""
+        """Read from any replica that answers; None if none answered in time."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             replica = self.dice.choice(list(self.replicas))
@@ -91,7 +91,7 @@ def items_of(document: JsonObject | None) -> list[JsonObject]:
 
 @dataclass
 class Tenant:
-    """One client at work in one project until it is told to stop."""
+    """One client that works in one project until it is stopped."""
 
     session: Session
     project_id: str
@@ -112,7 +112,7 @@ class Tenant:
             await asyncio.sleep(dice.uniform(0.02, 0.3))
 
     async def live_slices(self) -> None:
-        """Some slices, a way in for somebody, and back."""
+        """Allocate slices, grant access, and release them."""
         dice = self.session.dice
         size = {"sku": "h100-slice", "gpu_count": dice.choice([1, 1, 2, 4]), "count": dice.choice([1, 1, 2, 3])}
         made = await self.allocate(size)
@@ -135,7 +135,7 @@ class Tenant:
         await self.session.change("tenant_user_create", "POST", path, email=email, name="{id}", password=password)
 
     async def live_instance(self) -> None:
-        """An app on a slice, from deploy to decommission."""
+        """Run an app on a slice, from deployment to decommission."""
         made = await self.allocate({"sku": "h100-slice", "gpu_count": 1})
         if made and await self.active(made[0]):
             place = [{"component_key": "server", "allocation_id": made[0]}]
@@ -171,7 +171,7 @@ class Tenant:
         return [str(one["id"]) for one in items_of(made.answer.body)]
 
     async def active(self, allocation_id: str) -> bool:
-        """Whether it came to that, before somebody told us to stop."""
+        """Whether the allocation became active before the client was stopped."""
         while not self.stopping.is_set():
             seen = await self.session.read(f"{self.path}/allocations/{allocation_id}")
             if seen is None or seen["state"] not in LIVE:
@@ -203,7 +203,7 @@ class Tenant:
             await self.session.change("allocation_release", "POST", path)
 
     async def release_all(self) -> None:
-        """What is still there of anybody's in this project, known to its client or not."""
+        """Release everything in this project, even what its client does not know."""
         for state in LIVE:
             listed = await self.session.read(f"{self.path}/allocations", state=state, limit=200)
             await self.release(*(str(one["id"]) for one in items_of(listed)))

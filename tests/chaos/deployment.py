@@ -1,4 +1,4 @@
-"""Who is there: tenants with quotas, people, a fleet in two racks, an app with two replicas of its controller."""
+"""The deployment under attack: tenants with quotas, users, a fleet in two racks, an app with two controller replicas."""
 
 import asyncio
 import json
@@ -20,15 +20,15 @@ from gpuaas_sdk.controller import AppController, Context, ControllerClient, Cont
 from system_support.little_app import LittleApp
 
 MODEL = "NVIDIA H100 80GB HBM3"
-NODES, GPUS = 3, 4  # of each rack
-# Of the projects; together more than the fleet, so that there is every kind of refusal. The last one has the app.
+NODES, GPUS = 3, 4  # per rack
+# Per project; together more than the fleet, so that every kind of refusal occurs. The last project has the app.
 QUOTAS = (14, 8, 3)
 CLIENTS = (5, 3, 1)
 PASSWORD = "a-long-phrase-for-chaos"
 
 
 class NoopController(AppController):
-    """An app that does nothing on its hosts, and says so step by step."""
+    """A controller that does nothing on its hosts and reports each step."""
 
     health_seconds = 5.0
 
@@ -66,7 +66,7 @@ class Deployment:
     tenants: list[Tenant] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     controllers: list[ControllerSettings] = field(default_factory=list)
-    controller_ends: list[str] = field(default_factory=list)  # what ended a replica of the controller
+    controller_ends: list[str] = field(default_factory=list)  # why replicas of the controller ended
 
     @property
     def journals(self) -> list[Path]:
@@ -156,7 +156,7 @@ class Deployment:
             )
 
     async def control(self, settings: ControllerSettings) -> None:
-        """A replica of the controller until cancelled; one that ends is started again, and that is written down."""
+        """Run a replica of the controller until cancelled; a replica that ends is recorded and restarted."""
         app = NoopController(self.projects[-1].app_slug)
         while True:
             try:

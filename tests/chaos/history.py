@@ -1,4 +1,4 @@
-"""What the clients asked and what they were told: every attempt with its key, replica, times and answer."""
+"""The history of the clients' requests: every attempt with its key, replica, times and answer."""
 
 import itertools
 import json
@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 JsonObject = dict[str, object]
-# Refusals that say "not now": nothing was decided, and the same request is sent again.
+# Temporary refusals: nothing was decided, and the same request is sent again.
 UNDECIDED = frozenset({"idempotency_in_progress", "unavailable", "rate_limited", "internal", "storage_unavailable"})
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One request. `status` None: no answer came; what became of it is not known."""
+    """One attempt. `status` None: no answer came, and its outcome is unknown."""
 
     replica: str
     started: float
@@ -30,7 +30,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Request:
-    """One thing that a client wants done, under one key, however often it had to ask."""
+    """One request under one key, with all its attempts."""
 
     id: str  # also the name of what it makes, where that has one
     kind: str  # the operationId
@@ -46,7 +46,7 @@ class Request:
 
     @property
     def answer(self) -> Attempt | None:
-        """The first that decided."""
+        """The first decisive answer."""
         return next((attempt for attempt in self.attempts if attempt.decided), None)
 
     @property
@@ -87,7 +87,7 @@ class History:
                 opened.write(json.dumps(asdict(request)) + "\n")
 
     def summary(self) -> str:
-        """How it went, in one line."""
+        """Summarize the history in one line."""
         attempts = [attempt for request in self.requests for attempt in request.attempts]
         accepted = sum(request.accepted for request in self.requests)
         refused = sum(request.refused for request in self.requests)

@@ -1,4 +1,4 @@
-"""The attacks, and their schedule: made from a seed before the run begins, so that a run can be had again."""
+"""The attacks and their schedule, which is derived from a seed before the run, so that a run can be repeated."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ FULL_BLOCKS = 256  # what PostgreSQL may have freed since the last block was tak
 @dataclass(frozen=True, slots=True)
 class Kind:
     targets: tuple[str, ...]
-    seconds: tuple[float, float]  # how long it lasts
+    seconds: tuple[float, float]  # duration
 
 
 KINDS: dict[str, Kind] = {
@@ -58,7 +58,7 @@ class Attack:
 
 
 def make_schedule(seed: int, seconds: float, left_out: Sequence[str] = ()) -> list[Attack]:
-    """Every kind comes up in each round, those that last long first, and all end before the time is over."""
+    """Plan attacks: every kind in each round, long ones first, and all end before the time is over."""
     dice = random.Random(seed)
     attacks: list[Attack] = []
     free_at: dict[str, float] = {}
@@ -108,7 +108,7 @@ class Nemesis:
         }
 
     async def run(self) -> None:
-        """All of the schedule; an attack that lasts does not hold up the next one."""
+        """Run the schedule; a long attack does not delay the next one."""
         begun = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for attack in self.schedule:
@@ -172,7 +172,7 @@ class Nemesis:
         await wait_for_effect(lambda: self._has_other_processes([postmaster]), "the database is not started again")
 
     async def _kill_backend(self, attack: Attack) -> None:
-        """PostgreSQL ends all sessions then, and recovers."""
+        """Kill one backend: PostgreSQL then ends all sessions and recovers."""
         _, *before = await self._living_database()
         with suppress(ProcessLookupError):
             os.kill(before[-1], signal.SIGKILL)

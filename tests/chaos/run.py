@@ -1,4 +1,4 @@
-"""One run: start everything, let the nemesis at it, wait until all is quiet, check, and say what was found."""
+"""One run: start everything, attack it, wait until nothing moves, check, and report."""
 
 import asyncio
 import time
@@ -40,14 +40,14 @@ class Report:
 
 @dataclass
 class Experiment:
-    """Everything at work, before anybody attacks it."""
+    """The running platform with its clients and witness."""
 
     platform: Platform
     deployment: Deployment
     witness: Witness
 
     async def wait_quiet(self, seconds: float = QUIET_SECONDS) -> None:
-        """Until nothing moves any more; what still does then is for the checker to say."""
+        """Wait until nothing is in progress; the checker reports what still is after the deadline."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and await asyncio.to_thread(self._unfinished):
             await asyncio.sleep(0.5)
@@ -89,7 +89,7 @@ async def running_experiment(
 
 
 async def run(seed: int, seconds: float, say: Callable[[str], None] = print, keep: Path | None = None) -> Report:
-    """The whole story. `keep`: where the history is written, for a look at what went wrong."""
+    """Run the whole experiment. `keep`: where the history is written, for an analysis of failures."""
     async with running_experiment(seed) as experiment:
         left_out = [] if experiment.platform.small_disk else ["fill_disk"]
         schedule = make_schedule(seed, seconds, left_out)

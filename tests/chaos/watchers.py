@@ -1,4 +1,4 @@
-"""Clients that follow a project's events from a cursor: one reads pages, one a stream that breaks off now and then."""
+"""Clients that follow a project's events from a cursor: one reads pages, one a stream that is sometimes interrupted."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ import httpx
 
 from chaos.clients import Session, items_of
 
-STREAM_SECONDS = 5.0  # without a byte for so long, a stream is given up and opened again elsewhere
+STREAM_SECONDS = 5.0  # after this time without a byte, the stream is opened again at another replica
 FINISH_SECONDS = 120.0
 
 

@@ -1,6 +1,6 @@
-"""Triggers in the database that write down what only they can see: each claim, quota and step at the moment it is made.
+"""Triggers in the database that record each claim, quota and step in its own transaction.
 
-They use PostgreSQL's own clock, which nobody steps. A row of theirs is committed exactly when the change is.
+They use PostgreSQL's clock, which is never stepped. A record is committed exactly when the change is.
 """
 
 import time
@@ -68,7 +68,7 @@ CREATE TRIGGER chaos_note_step AFTER UPDATE ON public.allocations FOR EACH ROW E
 
 @dataclass(frozen=True)
 class Witness:
-    """Reads as the database's superuser: past row-level security, and past all of the server's code."""
+    """Reads as the database's superuser, without row-level security and without the server's code."""
 
     url: str
 
@@ -80,7 +80,7 @@ class Witness:
             connection.execute(statements)
 
     def rows(self, query: str, *values: object, seconds: float = 30.0) -> list[Row]:
-        """Asked again while the database is away: somebody may just have killed it."""
+        """Query, and retry while the database is unavailable after an attack."""
         deadline = time.monotonic() + seconds
         while True:
             try:

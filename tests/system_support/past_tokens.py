@@ -1,4 +1,4 @@
-"""Tokens that the server itself could have signed, for times that a test cannot wait for."""
+"""Issues tokens as the server does, but in the past, for expiries that a test cannot wait for."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ from system_support.server import RunningServer
 
 
 def issue_past_token(server: RunningServer, ledger: Ledger, user_id: str, age: timedelta) -> str:
-    """A token of the user, signed with the platform's key so long ago; it was good for 15 minutes."""
+    """Return a token of the user that the platform's key signed `age` ago; it is valid for 15 minutes."""
     (row,) = ledger.rows(
         "SELECT s.id, p.wrapped_key, p.sealed_value, k.id AS key_id, k.sealed_key FROM signing_keys s"
         " JOIN platform_private_keys p ON p.id = s.id JOIN secret_keys k ON k.id = p.key_id"

@@ -1,4 +1,4 @@
-"""The fixture of the policy matrix: somebody of every kind, and three places to be refused at, all of it real."""
+"""The fixture of the policy matrix: a caller of every kind, and three projects to call, all on a real server."""
 
 import secrets
 import tempfile
@@ -45,14 +45,14 @@ Ids = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody with a token, who holds one role (or some scopes) in the place that is their own."""
+    """A caller with a token and one role (or some scopes) in their own project or tenant."""
 
     name: str
     token: str
     password: str = ""
 
     def expected(self, action: str, relation: str) -> int:
-        """What the policy says: 200 (admitted), 401, 403 or 404."""
+        """Return the status that the policy defines: 200 (allowed), 401, 403 or 404."""
         if self.name in PEOPLE:
             return expected(action, self.name, relation)
         rule = RULES[action]
@@ -83,7 +83,7 @@ def tomorrow() -> datetime:
 
 @contextmanager
 def policy_fixture(home: World, away: World) -> Iterator[PolicyFixture]:
-    """Everybody, and in each place something of every kind. Node verbs go to nodes that serve nobody."""
+    """Create all callers, and resources of every kind in each project. Node actions use nodes without allocations."""
     admin = home.admin
     with home.simulated_fleet(3, first_index=500) as nodes:
         second = admin.projects.create(home.tenant_id, f"second-{secrets.token_hex(3)}", "Second")

@@ -1,4 +1,4 @@
-"""What schemathesis needs to get past the door: ids of things that exist, and cases that use them."""
+"""Makes schemathesis cases reach the code behind the first checks: with ids of things that exist."""
 
 import hashlib
 import re
@@ -14,28 +14,28 @@ from system_support.policy_callers import furnish, set_apart
 from system_support.world import World
 
 _ID = re.compile("[a-z]{2,3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
-# Filled when the server runs.
+# Filled while the server runs.
 RESOURCES: dict[str, str] = {}
 
 
 def adapt(case: Case[Any]) -> None:
-    """Make of a case one that gets further, and leave what is wrong with it wrong."""
+    """Change a case so that it gets further, without correcting what is wrong with it."""
     _drop_leaked_headers(case)
     for name, value in dict(case.path_parameters or {}).items():
         case.path_parameters[name] = _real(name, value)
     if case.query and re.fullmatch("[0-9]|[1-5][0-9]|60", str(case.query.get("wait"))):
-        case.query["wait"] = 0  # a long poll that may wait would wait
+        case.query["wait"] = 0  # a long poll would wait
     body: Any = case.body
     if isinstance(body, dict) and isinstance(body.get("expires_at"), str):
-        # That an expiry lies ahead is nothing that a schema can say.
+        # A schema cannot say that an expiry must be in the future.
         case.body = {**body, "expires_at": re.sub(r"^\d{4}(?=-)", "2999", body["expires_at"])}
     key = case.headers.get("Idempotency-Key") if case.headers else None
     if isinstance(key, str) and re.fullmatch("[!-~]{8,128}", key):
-        case.headers["Idempotency-Key"] = secrets.token_hex(16)  # used for one request, as it should be
+        case.headers["Idempotency-Key"] = secrets.token_hex(16)  # each key is used for one request
 
 
 def _real(name: str, value: object) -> object:
-    """Three well-formed ids in four become ids of things that exist."""
+    """Replace three of four well-formed ids with ids of things that exist."""
     if well_formed(value) and hashlib.sha256(str(value).encode()).digest()[0] % 4:
         return RESOURCES.get(name, value)
     return value
@@ -46,8 +46,8 @@ def well_formed(value: object) -> bool:
 
 
 def _drop_leaked_headers(case: Case[Any]) -> None:
-    """The coverage phase finds no text for these patterns that does not read as JSON, and puts one of its *wrong*
-    values in their place, also into cases that it calls valid. They are left out unless they are what is tested.
+    """Remove headers that the coverage phase fills with invalid values, even in cases that it calls valid, because it
+    finds no valid text for their patterns. They stay if the case tests them.
     """
     data = case.meta.phase.data if case.meta is not None else None
     if isinstance(data, CoveragePhaseData):
@@ -58,7 +58,7 @@ def _drop_leaked_headers(case: Case[Any]) -> None:
 
 @contextmanager
 def disposable_resources(world: World) -> Iterator[None]:
-    """Things of every kind that may be changed, ended and deleted."""
+    """Create resources of every kind that a test may change, end and delete."""
     with world.simulated_fleet(2, first_index=900) as nodes:
         place = furnish(world.admin, world.tenant_id, world.project_id)
         RESOURCES.update(set_apart(world.admin, nodes, {place["allocation_node"]}) | place)

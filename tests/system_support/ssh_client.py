@@ -11,7 +11,7 @@ from gpuaas_sdk import Client, SshCertificate
 
 @dataclass
 class SshClient:
-    """Keeps the last certificate, so that a test can try it again after it should have stopped working."""
+    """Keeps the last certificate, so that a test can try it again after its revocation."""
 
     client: Client
     project_id: str
@@ -43,7 +43,7 @@ class SshClient:
         self.options = ["-o", f"HostKeyAlias={self.allocation_id}", "-o", f"UserKnownHostsFile={known}"]
 
     def take_private_key(self, clear: bytes) -> None:
-        """Use this key, without a certificate; who the host is, the certificate of before has told."""
+        """Use this key without a certificate; the earlier certificate named the host's CA."""
         (self.directory / f"{self.allocation_id}.key-cert.pub").unlink(missing_ok=True)
         for path in (self.key, self.key.with_suffix(".key.pub")):
             path.unlink(missing_ok=True)
@@ -62,7 +62,7 @@ class SshClient:
 
     @contextmanager
     def open_session(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:
-        """A session that is open, and stays so until somebody ends it."""
+        """Open a session that stays open until it is ended from outside."""
         command = self._ssh(f"echo in; exec sleep {seconds}", 30)
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as session:
             try:
@@ -73,7 +73,7 @@ class SshClient:
                 session.kill()
 
     def shell(self) -> list[str]:
-        """The command of an interactive session."""
+        """Return the command of an interactive session."""
         return [*self._ssh("", 15)[:-1], "-tt"]
 
     def _ssh(self, command: str, seconds: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What tests in a browser need of the machine. Where CI runs them, a missing part is a failure and not a pass."""
+"""Checks what browser tests need from the machine. In CI a missing part is a failure, elsewhere the test is skipped."""
 
 import os
 
@@ -12,8 +12,8 @@ BUILT = REPOSITORY / "console/dist/index.html"
 
 def require_browser() -> None:
     missing = [
-        said for path, said in ((CHROMIUM, "apt-get install chromium"), (BUILT, "make console")) if not path.exists()
+        hint for path, hint in ((CHROMIUM, "apt-get install chromium"), (BUILT, "make console")) if not path.exists()
     ]
     if missing:
-        said = f"a test in a browser needs: {', '.join(missing)}"
-        pytest.fail(said) if os.environ.get("CI") else pytest.skip(said)
+        message = f"a browser test needs: {', '.join(missing)}"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)

@@ -1,4 +1,4 @@
-"""A small cloud that is worth looking at: people, hosts, clusters that run, one that failed, and slots that are blocked."""
+"""A small cloud for the console: people, hosts, running clusters, a failed one, and blocked slots."""
 
 import secrets
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Controllers for a fleet that is only simulated: they go through the steps of their app and touch no host.
+"""A controller for a simulated fleet: it reports the steps of its app and touches no host.
 
-The framework, the leases, the reports and the receipts are real; only the work on the machine is left out.
+The framework, the leases, the reports and the receipts are real; only the work on hosts is left out.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ STEP_SECONDS = 0.05
 
 
 class SimulatedController(AppController):
-    """`troubles`: instances by name whose next deploy fails, and with what."""
+    """`troubles`: instance name → the failure of its next deployment."""
 
     def __init__(self, slug: str, steps: Sequence[str], runtime: dict[str, object], access: dict[str, object]) -> None:
         self.slug = slug
         self.health_seconds = 0.5
         self._steps, self._runtime, self._access = steps, runtime, access
         self.troubles: dict[str, Failed] = {}
-        self.ailing: dict[str, str] = {}  # instances by name, and what is said of their last member
+        self.ailing: dict[str, str] = {}  # instance name → the health problem of its last member
 
     async def bootstrap(self, ctx: Context) -> None:
         trouble = self.troubles.get(ctx.instance.name)
