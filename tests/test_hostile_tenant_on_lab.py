@@ -84,7 +84,7 @@ class Aftermath:
 def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
     with ExitStack() as stack:
         world, fleet = stack.enter_context(lab_site("hostile", 1, wipe_grade="rebooted"))
-        yield _attacked(world, fleet, tmp_path_factory.mktemp("doors"))
+        yield _attacked(world, fleet, tmp_path_factory.mktemp("keys"))
 
 
 def _attacked(world: World, fleet: Fleet, directory: Path) -> Aftermath:

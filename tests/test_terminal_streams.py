@@ -1,4 +1,4 @@
-"""The doors of a terminal's two streams, on a server with simulated hosts, which have no shell and say so."""
+"""The two WebSocket endpoints of a terminal, on a server with simulated hosts, which have no shell and say so."""
 
 import json
 from collections.abc import Iterator
