@@ -105,7 +105,7 @@ class AllocationLedger:
             for allocation_id in sorted(self._unconfirmed):
                 confirmed = _confirmed(self._records[allocation_id], verify)
                 if confirmed is None:
-                    log.warning("allocation_record_not_believed", allocation_id=allocation_id)
+                    log.warning("allocation_record_not_trusted", allocation_id=allocation_id)
                 else:
                     self._records[allocation_id] = confirmed
                     self._unconfirmed.discard(allocation_id)

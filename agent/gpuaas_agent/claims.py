@@ -32,7 +32,7 @@ class HostClaims:
                 raise
             answer = call(body)
             self._wanted = False
-            log.warning("claims_not_understood", code=refusal.code)
+            log.warning("claims_not_supported", code=refusal.code)
             return answer
 
     def _read(self) -> dict[str, object]:

@@ -110,7 +110,7 @@ class TaskLoop:
             task = SignedTask(str(entry["envelope"]), str(entry["kid"]), str(entry["signature"]))
             envelope = self._verified(task)
         except (KeyError, TypeError, protocol.EnvelopeInvalid) as problem:
-            log.error("task_not_believed", message=str(problem))
+            log.error("task_not_trusted", message=str(problem))
             return False
         self._enqueue(task, envelope)
         return True
@@ -205,7 +205,7 @@ class TaskLoop:
                 log.warning("report_unreachable", message=str(problem))
             except wire.Refused as refusal:
                 if not refusal.retryable and refusal.status not in (401, 403):
-                    log.warning("report_not_wanted", task_id=envelope.task_id, code=refusal.code)
+                    log.warning("report_rejected", task_id=envelope.task_id, code=refusal.code)
                     return True
                 log.warning("report_refused", code=refusal.code, status=refusal.status)
             if backoff.pause(self.stop):

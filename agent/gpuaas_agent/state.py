@@ -48,7 +48,7 @@ class TaskJournal:
         with self._lock:
             for path in sorted(self._folder.iterdir()):
                 resource_id = path.name.removesuffix(".json")
-                record = _believed(path, resource_id, verify)
+                record = _trusted_part(path, resource_id, verify)
                 if record is None:
                     _remove_whatever(path)
                 elif resource_id not in self._records:
@@ -151,7 +151,7 @@ def _stored(record: ResourceRecord) -> dict[str, object]:
     }
 
 
-def _believed(path: Path, resource_id: str, verify: Verify) -> ResourceRecord | None:
+def _trusted_part(path: Path, resource_id: str, verify: Verify) -> ResourceRecord | None:
     """Return the part of a record that the platform signed for this resource; None if there is none."""
     record = ResourceRecord()
     try:
@@ -162,14 +162,14 @@ def _believed(path: Path, resource_id: str, verify: Verify) -> ResourceRecord | 
         log.warning("stored_record_damaged", path=str(path), message=str(problem))
         return None
     for entry in entries:
-        _believe(record, entry, resource_id, verify)
+        _add_trusted(record, entry, resource_id, verify)
     if record.proof is None:
-        log.warning("stored_record_not_believed", path=str(path))
+        log.warning("stored_record_not_trusted", path=str(path))
         return None
     return record
 
 
-def _believe(record: ResourceRecord, entry: object, resource_id: str, verify: Verify) -> None:
+def _add_trusted(record: ResourceRecord, entry: object, resource_id: str, verify: Verify) -> None:
     if entry is None:
         return
     try:
@@ -178,14 +178,14 @@ def _believe(record: ResourceRecord, entry: object, resource_id: str, verify: Ve
         if envelope.resource_id != resource_id:
             raise protocol.EnvelopeInvalid("the task belongs to another resource")
     except (protocol.EnvelopeInvalid, ValueError, KeyError) as problem:
-        log.error("stored_task_not_believed", resource_id=resource_id, message=str(problem))
+        log.error("stored_task_not_trusted", resource_id=resource_id, message=str(problem))
         return
     if envelope.generation > record.generation:
         record.generation, record.proof = envelope.generation, task
     if isinstance(entry, dict) and "result" in entry:
         result = entry["result"] if envelope.kind not in _RUN_AGAIN else None
-        believed = result if isinstance(result, dict) else None
-        record.tasks[envelope.task_id] = StoredTask(task, envelope.generation, believed)
+        trusted = result if isinstance(result, dict) else None
+        record.tasks[envelope.task_id] = StoredTask(task, envelope.generation, trusted)
 
 
 def _remove_whatever(path: Path) -> None:

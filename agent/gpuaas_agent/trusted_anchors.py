@@ -41,7 +41,7 @@ class TrustedAnchors:
         try:
             received = anchors.read_statement(statement, task_keys)
         except anchors.AnchorsInvalid as problem:
-            log.warning("tls_anchors_not_believed", message=str(problem))
+            log.warning("tls_anchors_not_trusted", message=str(problem))
             return
         with self._lock:
             if anchors.is_newer(received, self._known):

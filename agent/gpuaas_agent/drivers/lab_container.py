@@ -56,7 +56,7 @@ class LabContainerDriver:
                 slice_.connect(context.deadline)
                 slice_.boot(context.deadline)
             except TaskFailure as problem:
-                log.error("slice_not_revived", slice=slice_.name, code=problem.code)
+                log.error("slice_not_restarted", slice=slice_.name, code=problem.code)
 
     def idle(self) -> None:
         """Nothing to prepare."""
