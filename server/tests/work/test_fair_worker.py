@@ -124,8 +124,12 @@ async def test_the_backlog_of_each_lane_is_known(platform: Platform) -> None:
     assert found[Lane.SAFETY] == (0, 0.0)
 
 
-async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platform) -> None:
-    """Counted in the rows that this connection reads, by PostgreSQL itself."""
+@pytest.mark.parametrize("known", [0, 300])
+async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platform, known: int) -> None:
+    """Counted in the rows that this connection reads, by PostgreSQL itself, whatever its statistics knew before."""
+    await ask(platform, "errand", "a", *(f"known{n}" for n in range(known)))
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await tx.connection.execute("ANALYZE work_items")
     await ask(platform, "errand", "a", *(f"a{n}" for n in range(2000)))
     await ask(platform, "errand", "b", "b0")
     now = utc_now() + timedelta(seconds=1)
