@@ -29,7 +29,7 @@ from gpuaas_server.artifacts.schemas import (
     StageName,
     UploadedContent,
 )
-from gpuaas_server.artifacts.stores import DirectoryStore
+from gpuaas_server.artifacts.stores import DirectoryStore, in_chunks
 from gpuaas_server.artifacts.uploads import Upload, paced
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
@@ -125,7 +125,7 @@ async def publish_intent_upload(
         raise Problem("conflict", "Blobs are in a bucket here: send the bytes to the intent's upload URL.")
     announced = request.headers.get("content-length", "0")
     upload = Upload(platform, call.admission.scope, call.actor, project_id, publish_intent_id)
-    pieces = paced(request.stream(), call.pace_upload)
+    pieces = paced(in_chunks(request.stream()), call.pace_upload)
     measured = await upload.receive(pieces, int(announced) if announced.isdigit() else 0)
     return reply(UploadedContent(digest=measured.digest, size_bytes=measured.size_bytes))
 

@@ -3,6 +3,7 @@
 from math import inf
 
 import pytest
+from prometheus_client import CollectorRegistry, Counter
 
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import tenant_pace
@@ -73,3 +74,15 @@ def test_a_sender_of_bytes_is_slowed_down_and_never_refused(clock: Clock) -> Non
     pace = TenantPace(1024, 1024, clock, longest_wait=inf)
     assert [pace.reserve("a", 1024) for _ in range(3)] == [0, 1, 2]
     assert pace.reserve("a", 1024 * 3600) == 3602
+
+
+async def test_only_changes_are_counted_as_changes_that_waited_or_were_refused(clock: Clock) -> None:
+    registry = CollectorRegistry()
+    outcomes = Counter("paced", "Of the test.", ["outcome"], registry=registry)
+    changes, upload_bytes = TenantPace(1024.0, 1, clock, 0.0, outcomes), TenantPace(1024.0, 1, clock)
+    await upload_bytes.wait_turn("a", 2)
+    await changes.wait_turn("a")
+    with pytest.raises(Problem, match="rate_limited"):
+        await changes.wait_turn("a")
+    assert registry.get_sample_value("paced_total", {"outcome": "refused"}) == 1
+    assert registry.get_sample_value("paced_total", {"outcome": "waited"}) is None

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from math import ceil, inf
 
+from prometheus_client import Counter
+
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
@@ -30,18 +32,20 @@ class TenantPace:
         burst: float,
         clock: Callable[[], float] = time.monotonic,
         longest_wait: float = LONGEST_WAIT,
+        outcomes: Counter | None = None,
     ) -> None:
         self._seconds_each = 1 / per_second
         self._ahead = burst * self._seconds_each
         self._clock = clock
         self._longest_wait = longest_wait
+        self._outcomes = outcomes
         self._over_at: dict[str, float] = {}
 
     async def wait_turn(self, tenant_id: str, units: int = 1) -> None:
         """Return when it is the tenant's turn; `rate_limited` when that would take long."""
         seconds = self.reserve(tenant_id, units)
         if seconds > 0:
-            metrics.changes_paced.labels("waited").inc()
+            self._note("waited")
             await asyncio.sleep(seconds)
 
     def reserve(self, tenant_id: str, units: int = 1) -> float:
@@ -50,7 +54,7 @@ class TenantPace:
         over_at = self._over(tenant_id, now) + units * self._seconds_each
         wait = over_at - now - self._ahead
         if wait > self._longest_wait:
-            metrics.changes_paced.labels("refused").inc()
+            self._note("refused")
             raise Problem("rate_limited", headers={"Retry-After": str(ceil(wait - self._longest_wait))})
         self._keep(tenant_id, over_at, now)
         return max(0.0, wait)
@@ -59,6 +63,10 @@ class TenantPace:
         """Count units that are let through already: what the tenant does next waits for them."""
         now = self._clock()
         self._keep(tenant_id, self._over(tenant_id, now) + units * self._seconds_each, now)
+
+    def _note(self, outcome: str) -> None:
+        if self._outcomes is not None:
+            self._outcomes.labels(outcome).inc()
 
     def _over(self, tenant_id: str, now: float) -> float:
         return max(now, self._over_at.get(tenant_id, now))
@@ -73,6 +81,8 @@ class TenantPaces:
     """The paces of one api process. Bytes are never refused: their sender is slowed down."""
 
     def __init__(self, settings: Settings) -> None:
-        self.changes = TenantPace(settings.tenant_changes_per_second, settings.tenant_change_burst)
+        self.changes = TenantPace(
+            settings.tenant_changes_per_second, settings.tenant_change_burst, outcomes=metrics.changes_paced
+        )
         speed = settings.tenant_upload_bytes_per_second
         self.upload_bytes = TenantPace(speed, speed, longest_wait=inf)
