@@ -60,7 +60,11 @@ ABSENCES = (
         (CLI,),
         "A browser's session; the CLI holds a token and a refresh token.",
     ),
-    Absence(("auth_token", "auth_logout"), (CONSOLE,), "The console has a session in a cookie, and no token."),
+    Absence(
+        ("auth_token", "auth_logout", "me_show"),
+        (CONSOLE,),
+        "The console has a session in a cookie, which says who is signed in, and no token.",
+    ),
     Absence(
         (
             "access_credential_show",
@@ -73,7 +77,6 @@ ABSENCES = (
         (CONSOLE,),
         "The list has the same fields, and the console shows them from there.",
     ),
-    Absence(("me_show",), (CONSOLE,), "The console's session says the same."),
     Absence(("app_show",), (CLI,), "`apps list --published` has the same fields, `apps show` more of the catalog's."),
     Absence(
         ("publish_intent_cancel",),
