@@ -1,0 +1,1 @@
+"""Sample items: a named thing of a project."""

@@ -1,0 +1,1 @@
+DROP TABLE sample_items;
