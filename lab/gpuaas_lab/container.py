@@ -71,9 +71,13 @@ def _nspawn(host: HostLayout, rootfs: Path, agent_source: Path | None) -> list[s
 
 
 def enter_argv(host: HostLayout, leader: int, argv: list[str], timeout: float) -> list[str]:
-    """Return a command line that runs `argv` inside the host, in its cgroups and for at most `timeout`."""
+    """Return a command line that runs `argv` inside the host, in its cgroups and for at most `timeout`.
+
+    `timeout` is the parent in our process namespace. A forking nsenter would be the parent instead, and it stops itself
+    for good when a host that shuts down stops its child; the host then waits 90 s for that child to be reaped.
+    """
     inside = ["timeout", "--signal=KILL", f"{timeout:.3f}", *argv]
     namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd"]
-    nsenter = ["nsenter", f"--target={leader}", *namespaces, "--", *inside]
+    nsenter = ["nsenter", f"--target={leader}", *namespaces, "--no-fork", "--", *inside]
     script = f'set -e\n{cgroups.enter_script(host.cgroup, leader)}\nexec "$@"'
     return ["sh", "-c", script, "sh", *nsenter]

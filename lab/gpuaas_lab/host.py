@@ -16,7 +16,7 @@ from gpuaas_lab.errors import CommandFailed, DeadlinePassed, HostPoweredOff
 from gpuaas_lab.layout import HostLayout
 
 BOOT_TIMEOUT = 180.0  # long, because many hosts may boot on few cores
-_KILLED = (-9, 128 + 9)  # nsenter ends with the signal that ended its child
+_KILLED = (-9, 128 + 9)  # `timeout` kills itself too, with the signal that it sends
 
 
 class Host:

@@ -164,6 +164,33 @@ def test_a_host_that_restarts_itself_comes_back_with_its_disk_and_address_and_no
     assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"]).stdout == "SSH-"
 
 
+def test_commands_that_run_while_a_host_restarts_itself_do_not_delay_it(fleet: Fleet) -> None:
+    host = fleet.hosts[1]
+    before = _boot_id(host)
+    running = [threading.Thread(target=_run_until_it_is_killed, args=(host,)) for _ in range(3)]
+    for thread in running:
+        thread.start()
+    _wait_for_processes(host, "sleep 444", 3)
+    host.run(["systemctl", "reboot"], check=False)
+    _wait_until_restarted(host, before)
+    for thread in running:
+        thread.join(HANG)
+        assert not thread.is_alive()
+    host.wait_ssh()
+
+
+def _run_until_it_is_killed(host: Host) -> None:
+    with contextlib.suppress(LabError):
+        host.run(["sleep", "444"], timeout=4 * HANG)
+
+
+def _wait_for_processes(host: Host, command: str, count: int) -> None:
+    deadline = time.monotonic() + HANG
+    while len(host.run(["pgrep", "-fx", command], check=False).stdout.split()) < count:
+        assert time.monotonic() < deadline, f"{command} does not start"
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.1, 0.3, 0.8])
 def test_a_power_cut_while_a_host_restarts_itself_leaves_it_off_until_it_is_powered_on(
     fleet: Fleet, pause: float
