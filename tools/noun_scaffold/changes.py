@@ -149,8 +149,8 @@ def change_worker(tree: Tree, names: Names) -> None:
     tree.add_after(
         worker,
         "from gpuaas_server.wiring import connect_hooks",
-        f"from gpuaas_server.{names.many}.reconciler import {names.type}Machine\n",
+        f"from gpuaas_server.{names.many}.reconciler import {names.type}Reconciler\n",
     )
-    tree.add_entry(worker, "        [", f"            {names.type}Machine(),\n")
+    tree.add_entry(worker, "        [", f"            {names.type}Reconciler(),\n")
     tree.add_entry(f"{SERVER}/work/lanes.py", "LANE_OF_KIND: ", f'    "{names.one}": Lane.INTERACTIVE,\n')
     tree.add_after("docs/explanation/fairness.md", "| `terminal` | interactive |", f"| `{names.one}` | interactive |\n")

@@ -1,4 +1,4 @@
-"""Workers that end access to allocations: of somebody who was disabled or lost their role (identity asks), of an operation."""
+"""The reconcilers of access. They end the access of a user or service account (identity enqueues it) and of an operation."""
 
 from datetime import datetime
 
@@ -8,8 +8,8 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 
 
-class AccessEndMachine:
-    """The subject is the holder: a user or a service account."""
+class AccessEndReconciler:
+    """Ends the access of a user or service account that was disabled or lost its role. The subject is its id."""
 
     kind = ACCESS_END
 
@@ -23,8 +23,8 @@ class AccessEndMachine:
         await members.holder_leaves(tx, None, holder)
 
 
-class SshKeysDeleteMachine:
-    """The subject is a user that was deleted. Grants made from the keys are ended by the machine above."""
+class SshKeysDeleteReconciler:
+    """Deletes the SSH keys of a deleted user, the subject. `AccessEndReconciler` ends the grants made from them."""
 
     kind = SSH_KEYS_DELETE
 
@@ -38,8 +38,8 @@ class SshKeysDeleteMachine:
         await user_keys.keys_delete(tx, user_id)
 
 
-class OperationAccessEndMachine:
-    """The subject is the operation whose certificates were revoked: its hosts are told, within moments."""
+class OperationAccessEndReconciler:
+    """Tells the hosts of an operation, the subject, that its certificates were revoked."""
 
     kind = operation_access.HOSTS_TOLD
 

@@ -1,4 +1,4 @@
-"""How an allocation is created: one transaction claims its GPUs, writes its rows and asks the machine for attention."""
+"""How an allocation is created: one transaction claims its GPUs, writes its rows and enqueues the work of the reconciler."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ async def allocation_create(
     *,
     given_back: int = 0,
 ) -> AllocationBatch:
-    """Claim, write the rows, and enqueue the machine's work; count against the quota last, since its row is hot.
+    """Claim, write the rows, and enqueue the reconciler's work; count against the quota last, since its row is hot.
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """

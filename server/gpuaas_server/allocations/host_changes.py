@@ -13,7 +13,7 @@ from gpuaas_server.nodes.hooks import HostChange
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
-# Changes that decide how a release goes on: the machine looks again at whatever has not ended there.
+# Changes that decide how a release goes on: the reconciler looks again at whatever has not ended there.
 _DECISIVE = ("lost", "back")
 
 
@@ -32,7 +32,7 @@ async def announce_host_change(tx: Tx, change: HostChange) -> None:
 
 
 async def _look_again(tx: Tx, rows: Sequence[UnendedAllocation]) -> None:
-    """Enqueue the machine's work for the allocations, in the share of each tenant."""
+    """Enqueue the reconciler's work for the allocations, in the share of each tenant."""
     of_tenant: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         of_tenant[row.tenant_id].append(row.id)

@@ -56,7 +56,7 @@ async def allocation_lock(connection: Connection, project_id: str, allocation_id
 
 
 async def allocations_lock(connection: Connection, allocation_ids: Sequence[str]) -> list[LockedAllocation]:
-    """Lock the allocations for the machine, whoever's they are: nobody changes them until the step is stored."""
+    """Lock the allocations for the reconciler, of any tenant: nobody changes them until the step is stored."""
     return await fetch_all(
         connection,
         LockedAllocation,
@@ -153,7 +153,7 @@ async def live_ids(connection: Connection, states: Sequence[str]) -> list[str]:
 
 
 async def access_want(connection: Connection, allocation_ids: Sequence[str]) -> None:
-    """Ask for another sync of access. The generation stays: the machine compares wanted and sent, no snapshot goes stale."""
+    """Ask for another sync of access. The generation stays: the reconciler compares wanted and sent, no snapshot goes stale."""
     await connection.execute(
         "UPDATE allocations SET access_wanted = access_wanted + 1 WHERE id = ANY(%s) AND ended_at IS NULL",
         (list(allocation_ids),),

@@ -32,7 +32,7 @@ class Loaded:
     user_ca_keys: list[str]
 
 
-class AllocationMachine:
+class AllocationReconciler:
     kind = service.WORK
 
     def __init__(self, platform: Platform) -> None:

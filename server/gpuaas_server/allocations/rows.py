@@ -107,7 +107,7 @@ class AllocationRow:
 
 @dataclass(frozen=True, slots=True)
 class LockedAllocation(AllocationRow):
-    """An allocation that the machine has locked, with the facts of its node that it compares reports with."""
+    """An allocation that the reconciler has locked, with the facts of its node that it compares reports with."""
 
     node_addresses: list[str] = computed("ARRAY(SELECT x.address FROM node_addresses x WHERE x.node_id = a.node_id)")
     node_key_generation: int | None = computed("n.key_generation")

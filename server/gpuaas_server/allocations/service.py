@@ -1,4 +1,4 @@
-"""The verbs of allocations; one transaction each. The machine (see reconciler.py) does the rest."""
+"""The verbs of allocations; one transaction each. `reconciler.py` does the rest."""
 
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -326,7 +326,7 @@ async def access_not_applied(tx: Tx, row: AllocationRow) -> None:
 
 
 async def access_changed(tx: Tx, *allocation_ids: str) -> None:
-    """Ask the machine to bring the hosts in line, since grants or revocations changed.
+    """Have the reconciler bring the hosts in line, since grants or revocations changed.
 
     The work row is locked first, as the worker does: the other way round the two would wait for each other.
     """

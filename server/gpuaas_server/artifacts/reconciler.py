@@ -1,4 +1,4 @@
-"""The worker's two machines of artifacts: what becomes of a publish intent, and what a check of an artifact finds.
+"""The reconcilers of artifacts: one completes a publish intent, the other checks an artifact again.
 
 Bytes are read in `act`, outside any transaction, and may take long; what is stored is in `apply`.
 """
@@ -91,7 +91,7 @@ async def read_published(platform: Platform, intent: PublishIntentRow) -> Bytes:
     return Bytes(intent.digest, key, intent.media_type, measured.size_bytes)
 
 
-class PublishIntentMachine:
+class PublishIntentReconciler:
     kind = publish_intents.WORK
 
     def __init__(self, settings: Settings) -> None:
@@ -227,7 +227,7 @@ class CheckOutcome:
     failure: Failure | None = None  # the bytes could not be reached
 
 
-class ArtifactCheckMachine:
+class ArtifactCheckReconciler:
     kind = service.CHECK
 
     async def load(self, connection: Connection, subject: str) -> CheckSnapshot | None:

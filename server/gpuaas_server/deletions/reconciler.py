@@ -1,4 +1,4 @@
-"""The worker's machine of deletions: waits for the grace period, then purges portion by portion, and says what went."""
+"""The reconciler of deletions: it waits for the grace period, purges portion by portion, and records what it removed."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class LoadedDeletion:
     snapshot: Snapshot
 
 
-class DeletionMachine:
+class DeletionReconciler:
     kind = service.WORK
 
     def __init__(self, settings: Settings, portion: int = purge.PORTION) -> None:

@@ -38,7 +38,7 @@ class Cutoffs:
     enrolments: datetime
 
 
-class HousekeepingMachine:
+class HousekeepingReconciler:
     kind = "housekeeping"
 
     def __init__(self, platform: Platform) -> None:

@@ -37,7 +37,7 @@ class Decision:
     judgement: Judgement | None = None
 
 
-class OperationMachine:
+class OperationReconciler:
     """Watches the lease, the deadline and the proof of each operation."""
 
     kind = operations.WORK
@@ -99,7 +99,7 @@ def _snapshot(row: OperationRow, evidence: Evidence | None, attempts: int) -> Sn
     )
 
 
-class ControllerLeasesMachine:
+class ControllerLeasesReconciler:
     """Ends the leases of a service account that may no longer control an app: another replica resumes the operations.
 
     The subject is the service account. What it may control is asked anew, so the worker can run at any time.
@@ -124,7 +124,7 @@ class ControllerLeasesMachine:
                 await locked.store()
 
 
-class InstanceHealthMachine:
+class InstanceHealthReconciler:
     """Derives health anew when the last report has become too old: a controller that is silent is not believed.
 
     It also runs when what the platform knows of a host has changed (allocation_changes.py). The next report watches again.
@@ -149,7 +149,7 @@ class InstanceHealthMachine:
         return due if due > tx.now else None
 
 
-class InstanceFlagMachine:
+class InstanceFlagReconciler:
     """Derives the flags of instances after a change of trust. Flags follow from facts, so it can run at any time."""
 
     kind = flags.WORK

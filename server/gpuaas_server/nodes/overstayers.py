@@ -71,7 +71,7 @@ async def end_overstayers(tx: Tx, node_id: str, reported: Sequence[str]) -> list
                 sent[allocation_id].generation + 1,
                 sent[allocation_id].spec or {},
                 deadline,
-                # The allocation has ended and its machine with it: nobody waits for the result.
+                # The allocation has ended, so its reconciler does not wait for the result.
                 machine.KIND,
                 machine.SUBJECT,
             )

@@ -25,7 +25,7 @@ NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
 LISTENER_LIFE = timedelta(days=1)
 
 
-class NodeLivenessMachine:
+class NodeLivenessReconciler:
     kind = KIND
 
     def __init__(self, platform: Platform) -> None:
@@ -56,7 +56,7 @@ async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, 
     if not node_ids:
         return
     rows = await liveness_queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
-    if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
+    if rows:  # before capacity's locks: the reconciler of allocations takes its work rows before those too
         await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row.id for row in rows]))
     for row in rows:
         await capacity.node_eligibility_set(tx, row.id, lost_since is None and not row.cordoned)
@@ -73,7 +73,7 @@ class LiveWindow:
     window: MaintenanceWindowRow
 
 
-class MaintenanceMachine:
+class MaintenanceReconciler:
     kind = maintenance.WORK
 
     async def load(self, connection: Connection, subject: str) -> LiveWindow | None:

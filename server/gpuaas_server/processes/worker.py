@@ -1,4 +1,4 @@
-"""The worker process: runs every machine, keeps the recurring work rows, relays events."""
+"""The worker process: it runs every reconciler, keeps the recurring work rows, and relays events."""
 
 import asyncio
 import gc
@@ -7,19 +7,19 @@ import signal
 import uvloop
 from prometheus_client import start_http_server
 
-from gpuaas_server.access.reconciler import AccessEndMachine, OperationAccessEndMachine, SshKeysDeleteMachine
-from gpuaas_server.allocations.reconciler import AllocationMachine
-from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
-from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
-from gpuaas_server.deletions.reconciler import DeletionMachine
+from gpuaas_server.access.reconciler import AccessEndReconciler, OperationAccessEndReconciler, SshKeysDeleteReconciler
+from gpuaas_server.allocations.reconciler import AllocationReconciler
+from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
+from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler, PublishIntentReconciler
+from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import reconciler as housekeeping
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.instances.reconciler import (
-    ControllerLeasesMachine,
-    InstanceFlagMachine,
-    InstanceHealthMachine,
-    OperationMachine,
+    ControllerLeasesReconciler,
+    InstanceFlagReconciler,
+    InstanceHealthReconciler,
+    OperationReconciler,
 )
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -27,14 +27,14 @@ from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes.machine import SUBJECT as ALL_NODES
-from gpuaas_server.nodes.reconciler import MaintenanceMachine, NodeLivenessMachine
+from gpuaas_server.nodes.reconciler import MaintenanceReconciler, NodeLivenessReconciler
 from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
-from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine
+from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
 from gpuaas_server.secrets.keys import REWRAP
 from gpuaas_server.secrets.keys import SUBJECT as ALL_SECRETS
-from gpuaas_server.secrets.reconciler import SecretEraseMachine, SecretRewrapMachine
-from gpuaas_server.terminals.reconciler import TerminalMachine
+from gpuaas_server.secrets.reconciler import SecretEraseReconciler, SecretRewrapReconciler
+from gpuaas_server.terminals.reconciler import TerminalReconciler
 from gpuaas_server.wiring import connect_hooks
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
@@ -49,34 +49,34 @@ def build_worker(platform: Platform) -> Worker:
     return Worker(
         platform,
         [
-            AllocationMachine(platform),
-            OperationMachine(platform),
-            InstanceHealthMachine(),
-            InstanceFlagMachine(),
-            ControllerLeasesMachine(),
-            TerminalMachine(),
-            AccessEndMachine(),
-            OperationAccessEndMachine(),
-            SshKeysDeleteMachine(),
-            PublishIntentMachine(platform.settings),
-            ArtifactCheckMachine(),
-            ArtifactDeleteMachine(platform.settings),
-            DeletionMachine(platform.settings),
-            NodeLivenessMachine(platform),
-            MaintenanceMachine(),
-            housekeeping.HousekeepingMachine(platform),
-            SecretRewrapMachine(platform),
-            SecretEraseMachine(),
-            KeyCustodyMachine(platform, KEY_SOURCES),
+            AllocationReconciler(platform),
+            OperationReconciler(platform),
+            InstanceHealthReconciler(),
+            InstanceFlagReconciler(),
+            ControllerLeasesReconciler(),
+            TerminalReconciler(),
+            AccessEndReconciler(),
+            OperationAccessEndReconciler(),
+            SshKeysDeleteReconciler(),
+            PublishIntentReconciler(platform.settings),
+            ArtifactCheckReconciler(),
+            ArtifactDeleteReconciler(platform.settings),
+            DeletionReconciler(platform.settings),
+            NodeLivenessReconciler(platform),
+            MaintenanceReconciler(),
+            housekeeping.HousekeepingReconciler(platform),
+            SecretRewrapReconciler(platform),
+            SecretEraseReconciler(),
+            KeyCustodyReconciler(platform, KEY_SOURCES),
         ],
     )
 
 
 async def ensure_recurring_work(platform: Platform) -> None:
     async with platform.transaction(PLATFORM, system_actor("worker")) as tx:
-        await leases.enqueue(tx, housekeeping.HousekeepingMachine.kind, [housekeeping.SUBJECT])
-        await leases.enqueue(tx, NodeLivenessMachine.kind, [ALL_NODES])
-        await leases.enqueue(tx, KeyCustodyMachine.kind, list(KEY_SOURCES))
+        await leases.enqueue(tx, housekeeping.HousekeepingReconciler.kind, [housekeeping.SUBJECT])
+        await leases.enqueue(tx, NodeLivenessReconciler.kind, [ALL_NODES])
+        await leases.enqueue(tx, KeyCustodyReconciler.kind, list(KEY_SOURCES))
         await leases.enqueue(tx, REWRAP, [ALL_SECRETS])  # the backend may be another one than before
 
 

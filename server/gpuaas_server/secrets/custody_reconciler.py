@@ -41,7 +41,7 @@ class CustodySnapshot:
     sealed: tuple[SealedKey, ...]
 
 
-class KeyCustodyMachine:
+class KeyCustodyReconciler:
     """Moves the keys of one source, which the subject names."""
 
     kind = "key_custody"

@@ -41,7 +41,7 @@ class RewrapStep:
     last: bool = True
 
 
-class SecretRewrapMachine:
+class SecretRewrapReconciler:
     """Wraps data keys anew until all are under the current key. It can be killed at any point: each row changes by itself."""
 
     kind = REWRAP
@@ -111,7 +111,7 @@ class Erasure:
     versions: list[int]
 
 
-class SecretEraseMachine:
+class SecretEraseReconciler:
     """Erases destroyed versions; the subject is the secret. It fails, and is tried again, while the external store is away."""
 
     kind = ERASE

@@ -1,4 +1,4 @@
-"""The worker's machine of terminals: it ends those whose host never came, and those whose holder died."""
+"""The reconciler of terminals: it ends those whose host never connected, and those whose api process died."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.work.decisions import Wait
 
 
-class TerminalMachine:
+class TerminalReconciler:
     kind = service.WORK
 
     async def load(self, connection: Connection, subject: str) -> tuple[str, Snapshot] | None:

@@ -1,4 +1,4 @@
-"""What the machines of several nouns decide alike."""
+"""Decisions that several nouns share."""
 
 from dataclasses import dataclass
 from datetime import datetime

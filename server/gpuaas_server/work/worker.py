@@ -1,7 +1,7 @@
 """The worker loop: take leases, load, decide, apply under the fencing token.
 
-A machine is pure in `decide`; everything that is stored is in `apply`. One that touches the world beyond the database
-does so in `act`, outside any transaction; all others are done in a single one.
+A reconciler is pure in `decide` and stores everything in `apply`. One that changes something outside the database does so
+in `act`, outside any transaction; every other runs in a single transaction.
 """
 
 import asyncio
@@ -43,8 +43,8 @@ FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
-class Machine(Protocol, Generic[Snapshot, Decision]):
-    """What a noun's reconciler offers to the worker."""
+class Reconciler(Protocol, Generic[Snapshot, Decision]):
+    """What a noun gives to the worker: it loads a snapshot, decides the next step, and stores it."""
 
     kind: str
 
@@ -54,28 +54,28 @@ class Machine(Protocol, Generic[Snapshot, Decision]):
 
 
 @runtime_checkable
-class ActingMachine(Machine[Snapshot, Decision], Protocol):
-    """A machine that does something outside the database, which no transaction can take back."""
+class ActingReconciler(Reconciler[Snapshot, Decision], Protocol):
+    """A reconciler that does something outside the database, which no transaction can take back."""
 
     async def act(self, platform: Platform, snapshot: Snapshot, decision: Decision) -> Decision: ...
 
 
 @runtime_checkable
-class ManyMachine(Machine[Snapshot, Decision], Protocol):
-    """A machine with many small rows: it loads what it needs for all of them in one statement.
+class BatchReconciler(Reconciler[Snapshot, Decision], Protocol):
+    """A reconciler with many small rows: it loads what it needs for all of them in one statement.
 
-    The rows are stored in the order of the answer, so that the machine decides in which order it locks what they share.
+    The rows are stored in the order of the answer, so that the reconciler decides in which order it locks what they share.
     """
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
 
 
 class Worker:
-    def __init__(self, platform: Platform, machines: list[Machine[Any, Any]]) -> None:
+    def __init__(self, platform: Platform, reconcilers: list[Reconciler[Any, Any]]) -> None:
         self._platform = platform
-        self._machines = {machine.kind: machine for machine in machines}
-        self._acting = {machine.kind: machine for machine in machines if isinstance(machine, ActingMachine)}
-        self._many = {machine.kind: machine for machine in machines if isinstance(machine, ManyMachine)}
+        self._reconcilers = {one.kind: one for one in reconcilers}
+        self._acting = {one.kind: one for one in reconcilers if isinstance(one, ActingReconciler)}
+        self._batching = {one.kind: one for one in reconcilers if isinstance(one, BatchReconciler)}
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randbytes(3).hex()}"
         settings = platform.settings
         self._capacity = Capacity.of(settings.work_concurrency, settings.work_bulk_concurrency)
@@ -111,7 +111,7 @@ class Worker:
     async def _round(self) -> float:
         """Lease what is due and start it. The answer is for how long there is nothing to do."""
         self._freed, begun = False, time.monotonic()
-        kinds, now = list(self._machines), self._platform.clock()
+        kinds, now = list(self._reconcilers), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             waiting = await self._waiting(connection, kinds, now)
             chosen = lanes.choose(waiting, self._busy(), self._capacity, self._turns)
@@ -202,12 +202,12 @@ class Worker:
             metrics.work_oldest_seconds.labels(lane.name.lower()).set(seconds)
 
     def _shares(self, taken: Iterable[Lease]) -> list[list[Lease]]:
-        """Group leases that one transaction handles: all of a kind, lane and flow if their machine can load many, else each by
-        itself. Two tenants are never in one group: one would wait for the locks of the other's rows.
+        """Group leases that one transaction handles: all of a kind, lane and flow if their reconciler can load many, else each
+        by itself. Two tenants are never in one group: one would wait for the locks of the other's rows.
         """
         together: dict[tuple[object, ...], list[Lease]] = {}
         for lease in taken:
-            key = (lease.kind, lease.lane, lease.flow) if lease.kind in self._many else (lease.id,)
+            key = (lease.kind, lease.lane, lease.flow) if lease.kind in self._batching else (lease.id,)
             together.setdefault(key, []).append(lease)
         return list(together.values())
 
@@ -261,28 +261,28 @@ class Worker:
 
     async def _load(self, connection: Connection, taken: Sequence[Lease]) -> dict[str, Any]:
         kind, subjects = taken[0].kind, [lease.subject for lease in taken]
-        if kind in self._many:
-            return await self._many[kind].load_many(connection, subjects)
-        return {subject: await self._machines[kind].load(connection, subject) for subject in subjects}
+        if kind in self._batching:
+            return await self._batching[kind].load_many(connection, subjects)
+        return {subject: await self._reconcilers[kind].load(connection, subject) for subject in subjects}
 
     async def _apply(self, tx: Tx, lease: Lease, loaded: Any, acted: tuple[Any, Any] | None) -> datetime | None:
-        machine = self._machines[lease.kind]
+        reconciler = self._reconcilers[lease.kind]
         snapshot, decision = acted or (loaded, None)
         if snapshot is None:
             return None
         if acted is None:
-            decision = machine.decide(snapshot, tx.now)
-        return await machine.apply(tx, snapshot, decision)
+            decision = reconciler.decide(snapshot, tx.now)
+        return await reconciler.apply(tx, snapshot, decision)
 
-    async def _act(self, machine: ActingMachine[Any, Any], lease: Lease) -> tuple[Any, Any]:
+    async def _act(self, reconciler: ActingReconciler[Any, Any], lease: Lease) -> tuple[Any, Any]:
         heartbeat = asyncio.create_task(self._heartbeat(lease))
         try:
             async with self._platform.database.connection(PLATFORM) as connection:
-                snapshot = await machine.load(connection, lease.subject)
+                snapshot = await reconciler.load(connection, lease.subject)
             if snapshot is None:
                 return None, None
-            decision = machine.decide(snapshot, self._platform.clock())
-            return snapshot, await machine.act(self._platform, snapshot, decision)
+            decision = reconciler.decide(snapshot, self._platform.clock())
+            return snapshot, await reconciler.act(self._platform, snapshot, decision)
         finally:
             heartbeat.cancel()
 

@@ -1,6 +1,6 @@
 """The SSH keys that a person has stored go when the person is deleted, and nobody else's."""
 
-from gpuaas_server.access.reconciler import SshKeysDeleteMachine
+from gpuaas_server.access.reconciler import SshKeysDeleteReconciler
 from gpuaas_server.identity.service import SSH_KEYS_DELETE
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
@@ -30,7 +30,7 @@ async def take_turn(platform: Platform) -> None:
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [SSH_KEYS_DELETE], "test", utc_now(), 60, 10)
     for lease in taken:
-        await Worker(platform, [SshKeysDeleteMachine()])._advance(lease)
+        await Worker(platform, [SshKeysDeleteReconciler()])._advance(lease)
 
 
 async def person_with_keys(site: Site, tenant: str, name: str) -> str:

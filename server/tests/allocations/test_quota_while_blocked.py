@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpuaas_server.allocations import queries, service
-from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
@@ -133,5 +133,5 @@ async def test_a_worker_locks_the_hosts_of_several_allocations_in_one_order(site
     newer = (await site.admin.post(*wanted))["items"][0]
     assert (older["node_id"], newer["node_id"]) == (second.node_id, first.node_id)
     async with site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        loaded = await AllocationMachine(site.platform).load_many(tx.connection, [older["id"], newer["id"]])
+        loaded = await AllocationReconciler(site.platform).load_many(tx.connection, [older["id"], newer["id"]])
     assert list(loaded) == [newer["id"], older["id"]]

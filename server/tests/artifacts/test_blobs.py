@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gpuaas_server.artifacts import publish_intents, runtime_secrets
-from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine
+from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler
 from gpuaas_server.artifacts.stores import UNSYNCED
 from gpuaas_server.artifacts.uploads import paced
 from gpuaas_server.kernel.context import system_actor
@@ -162,14 +162,14 @@ async def test_a_revoked_blob_is_handed_out_to_nobody(shop: Workshop) -> None:
 async def test_a_check_that_began_before_a_further_wish_does_not_end_it(shop: Workshop) -> None:
     """Whoever adds a signature while the bytes are read waits for a check that has seen the signature."""
     artifact = await shop.publish_blob(b"bytes of a tool\n")
-    path, machine = f"{shop.path}/artifacts/{artifact['id']}", ArtifactCheckMachine()
+    path, reconciler = f"{shop.path}/artifacts/{artifact['id']}", ArtifactCheckReconciler()
     async with shop.platform.database.connection(PLATFORM) as connection:
-        begun = await machine.load(connection, artifact["id"])
+        begun = await reconciler.load(connection, artifact["id"])
     assert begun is not None
     await shop.admin.post(f"{path}/verify", {})
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        outcome = await machine.act(shop.platform, begun, machine.decide(begun, tx.now))
-        await machine.apply(tx, begun, outcome)
+        outcome = await reconciler.act(shop.platform, begun, reconciler.decide(begun, tx.now))
+        await reconciler.apply(tx, begun, outcome)
     assert (await shop.admin.get(path))["checking"] is True
     await shop.work()
     assert (await shop.admin.get(path))["checking"] is False

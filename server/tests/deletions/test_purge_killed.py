@@ -6,7 +6,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from gpuaas_server.deletions.inventory import KEPT
-from gpuaas_server.deletions.reconciler import DeletionMachine
+from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.apps import AppSite
@@ -26,13 +26,13 @@ async def furnished(world: AppSite) -> Furnished:
 
 async def portion(world: AppSite, deletion_id: str, size: int, killed: bool) -> bool:
     """One transaction of a worker that dies before its commit, or not; whether there is more to do."""
-    machine = DeletionMachine(world.platform.settings, size)
+    reconciler = DeletionReconciler(world.platform.settings, size)
     again = None
     try:
         async with world.platform.transaction(PLATFORM, system_actor("worker/deletion")) as tx:
-            loaded = await machine.load(tx.connection, deletion_id)
+            loaded = await reconciler.load(tx.connection, deletion_id)
             assert loaded is not None
-            again = await machine.apply(tx, loaded, machine.decide(loaded, tx.now))
+            again = await reconciler.apply(tx, loaded, reconciler.decide(loaded, tx.now))
             if killed:
                 raise Killed
     except Killed:
@@ -63,7 +63,7 @@ async def test_a_purge_that_is_killed_at_every_portion_ends_as_one_that_is_not(
         assert all(count <= 2 for count in gone.values()), gone  # no transaction is larger than its portion
         if not more:
             break
-        await world.settle()  # bytes go by machines of their own
+        await world.settle()  # other reconcilers remove the bytes
     assert set(await rows_of(world.platform, "tenant_id", world.tenant_id)) == set(KEPT)
     ended = await deletion(world)
     assert (ended["state"], ended["removed"]["tenants"], ended["removed"]["allocations"]) == ("purged", 1, 4)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gpuaas_server.housekeeping.reconciler import HousekeepingMachine
+from gpuaas_server.housekeeping.reconciler import HousekeepingReconciler
 from gpuaas_server.identity.cookies import COOKIE
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -115,9 +115,9 @@ async def test_sessions_that_have_ended_are_forgotten_by_and_by(
     world: World, browser: Browser, clock: MovableClock
 ) -> None:
     async def left() -> int:
-        machine = HousekeepingMachine(world.platform)
+        reconciler = HousekeepingReconciler(world.platform)
         async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await machine.apply(tx, "platform", machine.decide("platform", tx.now))
+            await reconciler.apply(tx, "platform", reconciler.decide("platform", tx.now))
         async with world.platform.database.connection(PLATFORM) as connection:
             return len(await (await connection.execute("SELECT 1 FROM browser_sessions")).fetchall())
 

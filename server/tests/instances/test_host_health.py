@@ -3,14 +3,14 @@
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict
-from gpuaas_server.nodes.reconciler import NodeLivenessMachine
+from gpuaas_server.nodes.reconciler import NodeLivenessReconciler
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 
 
 async def judge_host(world: AppSite, verdict: LivenessVerdict) -> None:
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await NodeLivenessMachine(world.platform).apply(tx, FleetPulse((), None), verdict)
+        await NodeLivenessReconciler(world.platform).apply(tx, FleetPulse((), None), verdict)
     await world.settle(answering=False)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gpuaas_server.instances.reconciler import Decision, Loaded, OperationMachine
+from gpuaas_server.instances.reconciler import Decision, Loaded, OperationReconciler
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.work import leases
@@ -65,12 +65,12 @@ async def test_a_controller_killed_after_any_call_changes_nothing_in_the_end(wor
 
 @dataclass
 class Disturbed:
-    """The real machine, killed once at one stage; afterwards it runs as usual."""
+    """The real reconciler, killed once at one stage; afterwards it runs as usual."""
 
-    machine: OperationMachine
+    reconciler: OperationReconciler
     stage: str
     struck: bool = False
-    kind: str = OperationMachine.kind
+    kind: str = OperationReconciler.kind
 
     def _strike(self, stage: str) -> None:
         if not self.struck and stage == self.stage:
@@ -79,26 +79,26 @@ class Disturbed:
 
     async def load(self, connection: Connection, subject: str) -> Loaded | None:
         self._strike("load")
-        return await self.machine.load(connection, subject)
+        return await self.reconciler.load(connection, subject)
 
     def decide(self, loaded: Loaded, now: datetime) -> Decision:
         self._strike("decide")
-        return self.machine.decide(loaded, now)
+        return self.reconciler.decide(loaded, now)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
         self._strike("apply")
-        again = await self.machine.apply(tx, loaded, decision)
+        again = await self.reconciler.apply(tx, loaded, decision)
         self._strike("after_apply")
         return again
 
 
-async def _run(world: AppSite, machine: Disturbed) -> None:
-    """What is due, with the machine that is killed; the lease of the killed run lapses at once."""
+async def _run(world: AppSite, reconciler: Disturbed) -> None:
+    """Run what is due with the reconciler that is killed; the lease of the killed run lapses immediately."""
     platform = world.platform
-    worker = Worker(platform, [machine])
+    worker = Worker(platform, [reconciler])
     for _ in range(10):
         async with platform.database.connection(PLATFORM) as connection:
-            taken = await leases.take(connection, [machine.kind], "w", world.clock(), 60, 10)
+            taken = await leases.take(connection, [reconciler.kind], "w", world.clock(), 60, 10)
         for lease in taken:
             try:
                 await worker._advance(lease)
@@ -114,9 +114,9 @@ async def test_a_worker_killed_at_any_stage_neither_loses_nor_doubles_an_end(wor
     instance_id = await world.running()
     operation_id = await world.asked(instance_id, "stop", deadline_seconds=60)
     world.clock.ahead += timedelta(seconds=90)
-    machine = Disturbed(OperationMachine(world.platform), stage)
-    await _run(world, machine)
-    assert machine.struck
+    reconciler = Disturbed(OperationReconciler(world.platform), stage)
+    await _run(world, reconciler)
+    assert reconciler.struck
     assert (await world.operation(operation_id))["status"] == "expired"
     assert (await world.instance(instance_id))["status"] == "running"
     assert (await world.timeline(instance_id)).count("operation.expired") == 1

@@ -1,4 +1,4 @@
-"""Who is lost and who is back: the pure judgement, and the machine on the real database."""
+"""Which nodes are lost and which are back: the pure judgement, and the reconciler on the real database."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodePulse, judge
-from gpuaas_server.nodes.reconciler import NodeLivenessMachine
+from gpuaas_server.nodes.reconciler import NodeLivenessReconciler
 from tests_support.agents import MovableClock, Site
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,12 +50,12 @@ def test_nobody_is_lost_and_back_at_once(silent: float, lost: bool, listening: f
 
 async def step(platform: Platform) -> LivenessVerdict:
     """What the worker does, once."""
-    machine = NodeLivenessMachine(platform)
+    reconciler = NodeLivenessReconciler(platform)
     async with platform.database.connection(PLATFORM) as connection:
-        snapshot = await machine.load(connection, "all")
-    verdict = machine.decide(snapshot, platform.clock())
+        snapshot = await reconciler.load(connection, "all")
+    verdict = reconciler.decide(snapshot, platform.clock())
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        again_at = await machine.apply(tx, snapshot, verdict)
+        again_at = await reconciler.apply(tx, snapshot, verdict)
         assert again_at > tx.now
     return verdict
 

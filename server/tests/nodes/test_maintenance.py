@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.nodes.machine import WindowStep, decide_window
-from gpuaas_server.nodes.reconciler import MaintenanceMachine
+from gpuaas_server.nodes.reconciler import MaintenanceReconciler
 from gpuaas_server.work.worker import Worker
 from tests_support import agents
 from tests_support.agents import Json, MovableClock
@@ -34,7 +34,7 @@ def test_a_window_begins_and_ends_in_time(state: str, now: datetime, step: Windo
 
 
 class Maintenance(Story):
-    """One allocation on a host, a clock that the test moves, and the machine that watches the windows."""
+    """One allocation on a host, a clock that the test moves, and the reconciler of the windows."""
 
     clock: MovableClock
 
@@ -75,7 +75,7 @@ async def story(platform: Platform) -> AsyncIterator[Maintenance]:
     async with agents.opened(platform) as site:
         story = await Maintenance.begin(site)
         story.clock = story.host.clock = clock
-        story.worker = Worker(platform, [AllocationMachine(platform), MaintenanceMachine()])
+        story.worker = Worker(platform, [AllocationReconciler(platform), MaintenanceReconciler()])
         await story.create()
         yield story
 

@@ -169,7 +169,7 @@ async def test_another_replica_hears_of_a_new_key(site: Site, clock: MovableCloc
 async def test_keys_that_ended_or_are_late_are_counted(site: Site, clock: MovableClock, host: Host) -> None:
     async def counted() -> tuple[float, float]:
         async with site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await reconciler.HousekeepingMachine(site.platform).apply(
+            await reconciler.HousekeepingReconciler(site.platform).apply(
                 tx, "platform", reconciler.cutoffs(site.platform.settings, tx.now)
             )
         return tuple(metrics.node_keys.labels(state)._value.get() for state in ("late", "expired"))  # type: ignore[return-value]

@@ -15,7 +15,7 @@ from gpuaas_server.pki import keys as platform_keys
 from gpuaas_server.processes.worker import KEY_SOURCES, build_worker, ensure_recurring_work
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import keys, private_keys
-from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine
+from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
 from gpuaas_server.work import leases
 from tests_support.openbao import RunningOpenBao
 
@@ -106,7 +106,7 @@ async def test_keys_of_an_older_release_are_moved_and_stay_the_same_keys(keeper:
     async with running_platform(keeper.settings) as upgraded:
         assert await open_all(upgraded) == before
         await ensure_recurring_work(upgraded)
-        assert await work(upgraded, KeyCustodyMachine.kind) == 2
+        assert await work(upgraded, KeyCustodyReconciler.kind) == 2
     assert {one.backend for one in (await custody(keeper)).values()} == {backend}
     async with keeper.database.connection(PLATFORM) as connection:
         for source in KEY_SOURCES.values():
@@ -118,20 +118,20 @@ async def test_keys_of_an_older_release_are_moved_and_stay_the_same_keys(keeper:
 async def test_a_move_that_dies_before_it_is_stored_is_made_again(keeper: Platform) -> None:
     before = await open_all(keeper)
     await put_back_under_the_master_key(keeper)
-    machine = KeyCustodyMachine(keeper, KEY_SOURCES)
+    reconciler = KeyCustodyReconciler(keeper, KEY_SOURCES)
     async with keeper.database.connection(PLATFORM) as connection:
-        snapshot = await machine.load(connection, "platform_keys")
+        snapshot = await reconciler.load(connection, "platform_keys")
     assert snapshot is not None
-    prepared = await machine.act(keeper, snapshot, machine.decide(snapshot, keeper.clock()))
+    prepared = await reconciler.act(keeper, snapshot, reconciler.decide(snapshot, keeper.clock()))
     with suppress(ZeroDivisionError):
         async with keeper.transaction(PLATFORM, ACTOR) as tx:
-            await machine.apply(tx, snapshot, prepared)
+            await reconciler.apply(tx, snapshot, prepared)
             raise ZeroDivisionError  # before the commit
     async with running_platform(keeper.settings) as fresh:
         assert await open_all(fresh) == before
     for _ in range(2):  # two workers with the same snapshot: the second finds nothing to do
         async with keeper.transaction(PLATFORM, ACTOR) as tx:
-            await machine.apply(tx, snapshot, prepared)
+            await reconciler.apply(tx, snapshot, prepared)
     async with running_platform(keeper.settings) as fresh:
         assert await open_all(fresh) == before
 

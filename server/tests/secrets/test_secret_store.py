@@ -58,7 +58,7 @@ async def work(platform: Platform, kind: str) -> int:
     """Do what is due of this kind, once; how many there were."""
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [kind], "test", platform.clock(), 60, 10)
-    hands = Worker(platform, [reconciler.SecretRewrapMachine(platform), reconciler.SecretEraseMachine()])
+    hands = Worker(platform, [reconciler.SecretRewrapReconciler(platform), reconciler.SecretEraseReconciler()])
     for lease in taken:
         await hands._advance(lease)
     return len(taken)

@@ -11,7 +11,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.terminals import holder_lease
 from gpuaas_server.terminals.machine import End
-from gpuaas_server.terminals.reconciler import TerminalMachine
+from gpuaas_server.terminals.reconciler import TerminalReconciler
 from tests_support.agents import Json, MovableClock, ssh_line
 from tests_support.grounds import EchoLab, work_off
 
@@ -79,7 +79,7 @@ async def test_what_the_host_says_is_why_it_did_not_open(ground: EchoLab) -> Non
     terminal = await opened(ground)
     failure = {"code": "terminal_not_offered", "message": "A simulated host has no shell", "next_step": "-"}
     await ground.host.report(await asked(ground), "failed", failure=failure | {"retryable": False})
-    await work_off(ground.site.platform, TerminalMachine())
+    await work_off(ground.site.platform, TerminalReconciler())
     ended = await now(ground, terminal)
     assert (ended["status"], ended["reason"]) == ("ended", "not_opened")
     assert ended["sentence"] == "A simulated host has no shell (terminal_not_offered)."
@@ -88,7 +88,7 @@ async def test_what_the_host_says_is_why_it_did_not_open(ground: EchoLab) -> Non
 async def test_a_host_that_never_comes_is_given_up(ground: EchoLab, clock: MovableClock) -> None:
     terminal = await opened(ground)
     clock.ahead += timedelta(seconds=60)
-    await work_off(ground.site.platform, TerminalMachine())
+    await work_off(ground.site.platform, TerminalReconciler())
     assert (await now(ground, terminal))["reason"] == "not_opened"
     with pytest.raises(Problem, match="not waited for"):
         await take(ground, terminal)
@@ -100,7 +100,7 @@ async def test_a_holder_that_died_is_given_up(ground: EchoLab, clock: MovableClo
     assert await holder_lease.terminal_opened(ground.site.platform, taken.row)
     assert (await now(ground, terminal))["status"] == "open"
     clock.ahead += timedelta(seconds=60)
-    await work_off(ground.site.platform, TerminalMachine())
+    await work_off(ground.site.platform, TerminalReconciler())
     assert (await now(ground, terminal))["reason"] == "interrupted"
     assert not await holder_lease.terminal_renew(ground.site.platform, taken.row, 0, 0)
 

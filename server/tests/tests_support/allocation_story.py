@@ -2,11 +2,11 @@
 
 from typing import Self
 
-from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict
-from gpuaas_server.nodes.reconciler import NodeLivenessMachine
+from gpuaas_server.nodes.reconciler import NodeLivenessReconciler
 from gpuaas_server.work.worker import Worker
 from tests_support.agents import Host, Json, Site, inventory, slot
 from tests_support.capacity_checks import assert_consistent
@@ -19,7 +19,7 @@ class Story:
 
     def __init__(self, site: Site, host: Host, project: str, tenant: str) -> None:
         self.site, self.host, self.project, self.tenant = site, host, project, tenant
-        self.worker = Worker(site.platform, [AllocationMachine(site.platform)])
+        self.worker = Worker(site.platform, [AllocationReconciler(site.platform)])
         self.allocation = ""
 
     @classmethod
@@ -51,10 +51,10 @@ class Story:
         return [event["type"] for event in found["items"]]
 
     async def judge_host(self, verdict: LivenessVerdict) -> None:
-        """As if the liveness machine had found this out by waiting."""
-        machine = NodeLivenessMachine(self.site.platform)
+        """Apply the verdict as if the liveness reconciler had reached it by waiting."""
+        reconciler = NodeLivenessReconciler(self.site.platform)
         async with self.site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await machine.apply(tx, FleetPulse((), None), verdict)
+            await reconciler.apply(tx, FleetPulse((), None), verdict)
 
     async def lose_host(self) -> None:
         await self.judge_host(LivenessVerdict(lost=(self.host.node_id,)))

@@ -144,7 +144,7 @@ class AppSite:
     async def settle(self, answering: bool = True) -> None:
         """Run the worker, and let the host answer, until there is nothing to do at this time."""
         worker = build_worker(self.platform)
-        kinds = [kind for kind in worker._machines if kind not in ("housekeeping", "node_liveness")]
+        kinds = [kind for kind in worker._reconcilers if kind not in ("housekeeping", "node_liveness")]
         for _ in range(60):
             async with self.platform.database.connection(PLATFORM) as connection:
                 taken = await leases.take(connection, kinds, "test", self.clock(), 60, 20)

@@ -1,4 +1,4 @@
-"""A project that publishes, and a worker's turn for the machines of artifacts, step by step."""
+"""A project that publishes, and a worker that runs the reconcilers of artifacts step by step."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
-from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
+from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
+from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler, PublishIntentReconciler
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Person, Site, opened
@@ -61,11 +61,15 @@ class Workshop:
         return await self.admin.get(f"{self.path}/publish-intents/{intent['id']}")
 
     async def work(self) -> None:
-        """All work of this room that is due, by the machines themselves."""
+        """Run all due work of this project with the real reconcilers."""
         settings = self.platform.settings
-        for machine in (PublishIntentMachine(settings), ArtifactCheckMachine(), ArtifactDeleteMachine(settings)):
-            for subject in await self._due(machine.kind):
-                await self._step(machine, subject)
+        for reconciler in (
+            PublishIntentReconciler(settings),
+            ArtifactCheckReconciler(),
+            ArtifactDeleteReconciler(settings),
+        ):
+            for subject in await self._due(reconciler.kind):
+                await self._step(reconciler, subject)
 
     async def _due(self, kind: str) -> list[str]:
         async with self.platform.database.connection(PLATFORM) as connection:
@@ -74,20 +78,21 @@ class Workshop:
             )
             return [row["subject"] for row in await cursor.fetchall()]
 
-    async def _step(self, machine: Any, subject: str) -> None:
+    async def _step(self, reconciler: Any, subject: str) -> None:
         async with self.platform.database.connection(PLATFORM) as connection:
-            snapshot = await machine.load(connection, subject)
-        decision = machine.decide(snapshot, self.platform.clock())
-        decision = await machine.act(self.platform, snapshot, decision)
+            snapshot = await reconciler.load(connection, subject)
+        decision = reconciler.decide(snapshot, self.platform.clock())
+        decision = await reconciler.act(self.platform, snapshot, decision)
         async with self.platform.transaction(PLATFORM, system_actor("worker/test")) as tx:
-            again = await machine.apply(tx, snapshot, decision)
+            again = await reconciler.apply(tx, snapshot, decision)
             if again is None:
                 await tx.connection.execute(
-                    "DELETE FROM work_items WHERE kind = %s AND subject = %s", (machine.kind, subject)
+                    "DELETE FROM work_items WHERE kind = %s AND subject = %s", (reconciler.kind, subject)
                 )
             else:
                 await tx.connection.execute(
-                    "UPDATE work_items SET run_at = %s WHERE kind = %s AND subject = %s", (again, machine.kind, subject)
+                    "UPDATE work_items SET run_at = %s WHERE kind = %s AND subject = %s",
+                    (again, reconciler.kind, subject),
                 )
 
     async def publish_blob(self, content: bytes, name: str = "tool") -> Json:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
@@ -16,7 +16,7 @@ from gpuaas_server.receipts.compare import CHECKS
 from gpuaas_server.receipts.proof import ReceiptsVerdict
 from gpuaas_server.receipts.service import Teardown, TeardownTarget
 from gpuaas_server.work import leases
-from gpuaas_server.work.worker import Machine, Worker
+from gpuaas_server.work.worker import Reconciler, Worker
 from tests_support import agents
 from tests_support.agents import Host, Json, Site, inventory, slot
 
@@ -126,9 +126,9 @@ async def settled(platform: Platform) -> AsyncIterator[EchoLab]:
         yield EchoLab(site, host, project["id"], made["items"][0]["id"])
 
 
-async def work_off(platform: Platform, *machines: Machine[Any, Any]) -> None:
+async def work_off(platform: Platform, *reconcilers: Reconciler[Any, Any]) -> None:
     """All that is due, of allocations and of these."""
-    every = [AllocationMachine(platform), *machines]
+    every = [AllocationReconciler(platform), *reconcilers]
     worker = Worker(platform, every)
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [one.kind for one in every], "w", platform.clock(), 60, 10)

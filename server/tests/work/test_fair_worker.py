@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection, Scope
@@ -18,7 +18,7 @@ ACTOR = system_actor("test", "correlation-of-a-test")
 
 
 class Gated:
-    """A machine whose work lasts until it is let go."""
+    """A reconciler whose work lasts until the test releases it."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -145,10 +145,10 @@ async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platf
 
 async def test_rows_of_two_tenants_are_never_in_one_transaction(platform: Platform) -> None:
     for flow in ("a", "b"):
-        await ask(platform, AllocationMachine.kind, flow, f"{flow}0", f"{flow}1")
+        await ask(platform, AllocationReconciler.kind, flow, f"{flow}0", f"{flow}1")
     async with platform.database.connection(PLATFORM) as connection:
-        taken = await leases.take(connection, [AllocationMachine.kind], "w", utc_now(), 60, 10)
-    shares = Worker(platform, [AllocationMachine(platform)])._shares(taken)
+        taken = await leases.take(connection, [AllocationReconciler.kind], "w", utc_now(), 60, 10)
+    shares = Worker(platform, [AllocationReconciler(platform)])._shares(taken)
     assert sorted(sorted(lease.subject for lease in share) for share in shares) == [["a0", "a1"], ["b0", "b1"]]
 
 
@@ -178,7 +178,7 @@ async def test_a_row_that_is_due_soon_is_not_forgotten_over_one_that_is_due_now(
 
 
 class Reversing:
-    """A machine that loads many, and answers with the last name first."""
+    """A reconciler that loads many subjects and returns the last name first."""
 
     kind = "errand"
 
@@ -199,12 +199,12 @@ class Reversing:
 
 
 async def test_a_machine_that_loads_many_says_in_which_order_they_are_stored(platform: Platform) -> None:
-    machine = Reversing()
+    reconciler = Reversing()
     names = ["b", "d", "a", "c"]
     for name in names:
         await ask(platform, "errand", "a", name)
-    worker = Worker(platform, [machine])
+    worker = Worker(platform, [reconciler])
     await worker._round()
     for task in list(worker._running):
         await task
-    assert machine.stored == ["d", "c", "b", "a"]
+    assert reconciler.stored == ["d", "c", "b", "a"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.allocations.reconciler import AllocationMachine, Loaded
+from gpuaas_server.allocations.reconciler import AllocationReconciler, Loaded
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -32,14 +32,14 @@ class Killed(Exception):
 
 @dataclass
 class Disturbed:
-    """The real machine, killed once at one stage of its n-th run; afterwards it runs as usual."""
+    """The real reconciler, killed once at one stage of its n-th run; afterwards it runs as usual."""
 
-    machine: AllocationMachine
+    reconciler: AllocationReconciler
     stage: str
     run: int
     runs: int = 0
     struck: bool = False
-    kind: str = AllocationMachine.kind
+    kind: str = AllocationReconciler.kind
 
     def _strike(self, stage: str) -> None:
         if not self.struck and stage == self.stage and self.runs == self.run:
@@ -49,15 +49,15 @@ class Disturbed:
     async def load(self, connection: Connection, subject: str) -> Loaded | None:
         self.runs += 1
         self._strike("load")
-        return await self.machine.load(connection, subject)
+        return await self.reconciler.load(connection, subject)
 
     def decide(self, loaded: Loaded, now: datetime) -> Any:
         self._strike("decide")
-        return self.machine.decide(loaded, now)
+        return self.reconciler.decide(loaded, now)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Any) -> datetime | None:
         self._strike("apply")
-        again_at = await self.machine.apply(tx, loaded, decision)
+        again_at = await self.reconciler.apply(tx, loaded, decision)
         self._strike("after_apply")
         return again_at
 
@@ -69,15 +69,15 @@ class Life:
     site: Site
     host: Host
     project: str
-    machine: Any
+    reconciler: Any
     generations: list[int] = field(default_factory=list)
 
     async def advance(self) -> bool:
         """Everything that is due, once. A killed run leaves its lease, which we let lapse at once."""
         platform = self.site.platform
         async with platform.database.connection(PLATFORM) as connection:
-            taken = await leases.take(connection, [self.machine.kind], "w", utc_now(), 60, 10)
-        worker = Worker(platform, [self.machine])
+            taken = await leases.take(connection, [self.reconciler.kind], "w", utc_now(), 60, 10)
+        worker = Worker(platform, [self.reconciler])
         for lease in taken:
             try:
                 await worker._advance(lease)
@@ -134,15 +134,15 @@ async def ready(site: Site) -> tuple[Host, str]:
 
 async def test_killing_any_stage_of_any_step_changes_nothing_in_the_end(site: Site) -> None:
     host, project = await ready(site)
-    machine = AllocationMachine(site.platform)
-    undisturbed = Disturbed(machine, "never", 0)
+    reconciler = AllocationReconciler(site.platform)
+    undisturbed = Disturbed(reconciler, "never", 0)
     ended, states = await Life(site, host, project, undisturbed).live()
     assert (ended["state"], ended["wipe_verified"], states) == ("released", True, LIFE)
     runs = undisturbed.runs
     assert runs >= 5  # requested, provisioned, released, and the phases of the clean-up
     for run in range(1, runs + 1):
         for stage in STAGES:
-            disturbed = Disturbed(machine, stage, run)
+            disturbed = Disturbed(reconciler, stage, run)
             life = Life(site, host, project, disturbed)
             ended, states = await life.live()
             assert disturbed.struck, f"{stage} of run {run} was never reached"

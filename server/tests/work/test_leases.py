@@ -86,7 +86,7 @@ async def test_a_lapsed_lease_is_taken_over_and_the_late_owner_changes_nothing(p
 
 
 class Errand:
-    """A machine that counts how often it is applied, and how many run at once."""
+    """A reconciler that counts how often it is applied, and how many run at once."""
 
     kind = KIND
 

@@ -1,4 +1,4 @@
-"""The worker's machine of sample items: it moves them on when their time in a state is over."""
+"""The reconciler of sample items: it moves them on when their time in a state is over."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from gpuaas_server.sample_items.rows import SampleItemRow
 from gpuaas_server.work.decisions import Wait
 
 
-class SampleItemMachine:
+class SampleItemReconciler:
     kind = service.WORK
 
     async def load(self, connection: Connection, subject: str) -> SampleItemRow | None:

@@ -7,7 +7,7 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.sample_items import queries
 from gpuaas_server.sample_items.machine import LIMIT, STATES  # with states
-from gpuaas_server.sample_items.reconciler import SampleItemMachine  # with states
+from gpuaas_server.sample_items.reconciler import SampleItemReconciler  # with states
 from gpuaas_server.work import leases  # with states
 from gpuaas_server.work.worker import Worker  # with states
 from tests_support.agents import MovableClock  # with states
@@ -73,9 +73,9 @@ async def test_the_database_shows_it_to_its_own_tenant_only(platform: Platform, 
 # begin: with states
 async def work(platform: Platform) -> None:
     """Let the worker do what is due now."""
-    worker = Worker(platform, [SampleItemMachine()])
+    worker = Worker(platform, [SampleItemReconciler()])
     async with platform.database.connection(PLATFORM) as connection:
-        taken = await leases.take(connection, [SampleItemMachine.kind], "test", platform.clock(), 60, 10)
+        taken = await leases.take(connection, [SampleItemReconciler.kind], "test", platform.clock(), 60, 10)
     for lease in taken:
         await worker._advance(lease)
 
