@@ -1,4 +1,4 @@
-"""Fixtures for every package's tests: one real server a test run (per process), and a fresh world in it."""
+"""Fixtures for every package's tests: one real server a test run (per process), and a fresh sandbox in it."""
 
 import os
 import shutil
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 OF_THE_TESTS = ("GPUAAS_TEST_", "GPUAAS_WRITE_GOLDEN")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -44,8 +44,8 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def world(server: RunningServer) -> World:
-    made = World.create(server)
+def sandbox(server: RunningServer) -> Sandbox:
+    made = Sandbox.create(server)
     made.offer()
     return made
 

@@ -12,8 +12,8 @@ from benchmarks.figures import Figure, Series, Size
 from benchmarks.fleet import SeededFleet
 from benchmarks.load import Order, Outcome, drive, request
 from benchmarks.people import member_token
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 BULK = 64
 FULL = 0.95
@@ -61,11 +61,11 @@ def insist(outcome: Outcome, status: str) -> None:
 def prepared(size: Size, api_processes: int) -> Iterator[Bench]:
     settings = {"api_processes": str(api_processes), "node_lost_seconds": "86400", "token_minutes": "60"}
     with RunningServer.start(log_level="WARNING", **settings) as server:
-        world = World.create(server)
-        world.offer()
-        fleet = SeededFleet(server, size.nodes, world.tenant_id, world.project_id)
-        path = f"/api/v1/projects/{world.project_id}/allocations"
-        token = member_token(world)
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        fleet = SeededFleet(server, size.nodes, sandbox.tenant_id, sandbox.project_id)
+        path = f"/api/v1/projects/{sandbox.project_id}/allocations"
+        token = member_token(sandbox)
         yield Bench(server, fleet, Pgbench(server, fleet.slots), token, path, size.seconds)
 
 

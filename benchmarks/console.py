@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page
 from benchmarks.crowd import QUIET, Crowd, Project, crowd
 from benchmarks.figures import Figure, Series, Size
 from gpuaas_sdk import PasswordCredentials
-from gpuaas_sdk.testing import World
+from gpuaas_sdk.testing import Sandbox
 from system_support.console.browser import Visitor, chromium, visitor
 from system_support.documents import REPOSITORY
 
 LISTS = 20  # of the API alone, for a median
 HOW = f"""\
-The built console, served by a real server with 10,000 instances (the same world as `instances`), in Debian's Chromium
+The built console, served by a real server with 10,000 instances (the same project as in `instances`), in Debian's Chromium
 without a window or a GPU, on the same machine. Initial JavaScript: the scripts that index.html names, gzipped. First view:
 from the navigation to the first row of `/workloads` on the screen, in a profile with a session and an empty cache, less
 what the API alone needs for the same page of the list (median of {LISTS}); a figure is the median of the rounds. Scrolling: all
@@ -60,20 +60,20 @@ def initial_kilobytes() -> float:
     return sum(len(gzip.compress((DIST / script).read_bytes(), 9)) for script in scripts) / 1000
 
 
-def first_view(browser: Browser, world: Crowd, project: Project, who: PasswordCredentials) -> float:
+def first_view(browser: Browser, site: Crowd, project: Project, who: PasswordCredentials) -> float:
     """Milliseconds until the first row, for somebody who is logged in."""
-    with visitor(browser, world.server.url) as made:
+    with visitor(browser, site.server.url) as made:
         made.log_in(who)
         made.page.context.new_cdp_session(made.page).send("Network.clearBrowserCache")
         made.page.add_init_script(_FIRST_ROW)
-        made.page.goto(f"{world.server.url}/workloads?project={project.id}")
+        made.page.goto(f"{site.server.url}/workloads?project={project.id}")
         return float(made.page.evaluate("window.firstRow"))
 
 
-def list_alone(world: Crowd, project: Project) -> float:
+def list_alone(site: Crowd, project: Project) -> float:
     """Milliseconds of the API for the same page of the list."""
     taken = []
-    with httpx.Client(base_url=world.server.url, headers={"Authorization": f"Bearer {world.token}"}) as client:
+    with httpx.Client(base_url=site.server.url, headers={"Authorization": f"Bearer {site.token}"}) as client:
         for _ in range(LISTS):
             begun = time.perf_counter()
             client.get(f"/api/v1/projects/{project.id}/instances", params={"limit": 100}).raise_for_status()
@@ -94,15 +94,15 @@ def frames(page: Page, selector: str, seconds: float) -> list[float]:
 
 def measured(size: Size) -> Series:
     series = Series()
-    with crowd(size.instances) as world, chromium() as browser:
-        project = world.crowded or world.quiet
-        admin = world.server.admin()
-        home = World(world.server, admin, admin.projects.show(project.id).tenant_id, project.id)
+    with crowd(size.instances) as site, chromium() as browser:
+        project = site.crowded or site.quiet
+        admin = site.server.admin()
+        home = Sandbox(site.server, admin, admin.projects.show(project.id).tenant_id, project.id)
         who = home.credentials("project_member")
         for _ in range(size.rounds):
-            series.add("api", list_alone(world, project))
-            series.add("view", first_view(browser, world, project, who))
-        with visitor(browser, world.server.url) as made:
+            series.add("api", list_alone(site, project))
+            series.add("view", first_view(browser, site, project, who))
+        with visitor(browser, site.server.url) as made:
             made.log_in(who)
             load_all(made, project, size.instances - QUIET)
             empty = made.page.context.new_page()

@@ -10,9 +10,9 @@ import psycopg
 from benchmarks.database import superuser
 from benchmarks.operations import MANIFEST, controller, heard
 from benchmarks.people import member_token
-from gpuaas_sdk.testing import RunningServer, Stage, World
+from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox
 
-QUIET = 100  # instances of the project that is the same in both worlds
+QUIET = 100  # instances of the project that is the same in both runs
 MEMBERS = 10
 EVENTS = 100
 LEFT = 50  # events that a cursor in the middle of an instance's story has still before it
@@ -47,30 +47,30 @@ class Crowd:
 def crowd(instances: int) -> Iterator[Crowd]:
     """`QUIET` instances in one project, and what is beyond that in another."""
     with RunningServer.start(log_level="WARNING", node_lost_seconds="86400", token_minutes="60") as server:
-        world = World.create(server)
-        world.offer()
-        model = _deployed(world)
-        other = world.admin.projects.create(world.tenant_id, "crowded", "Crowded").id
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        model = _deployed(sandbox)
+        other = sandbox.admin.projects.create(sandbox.tenant_id, "crowded", "Crowded").id
         with superuser(server) as connection:
-            _seed(connection, world, model, other, instances)
-            quiet = _project(connection, world.project_id)
+            _seed(connection, sandbox, model, other, instances)
+            quiet = _project(connection, sandbox.project_id)
             crowded = _project(connection, other) if instances > QUIET else None
-        yield Crowd(server, member_token(world, other), quiet, crowded)
+        yield Crowd(server, member_token(sandbox, other), quiet, crowded)
 
 
-def _deployed(world: World) -> str:
-    stage = Stage(world, "waiting")
-    with world.simulated_fleet(1):
-        stage.publish(MANIFEST, b"nothing to run")
-        with controller(stage.controller(), stage.slug, world.server) as process:
-            instance, deploy = stage.deploy("model", [("one", stage.allocate(1)[0])])
+def _deployed(sandbox: Sandbox) -> str:
+    catalog_app = CatalogApp(sandbox, "waiting")
+    with sandbox.simulated_fleet(1):
+        catalog_app.publish(MANIFEST, b"nothing to run")
+        with controller(catalog_app.controller(), catalog_app.slug, sandbox.server) as process:
+            instance, deploy = catalog_app.deploy("model", [("one", catalog_app.allocate(1)[0])])
             heard(process)
-            stage.ended(deploy)
+            catalog_app.ended(deploy)
     return instance
 
 
 def _seed(
-    connection: psycopg.Connection[tuple[object, ...]], world: World, model: str, crowded: str, instances: int
+    connection: psycopg.Connection[tuple[object, ...]], sandbox: Sandbox, model: str, crowded: str, instances: int
 ) -> None:
     connection.execute("SET synchronous_commit = off")
     row = connection.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
@@ -82,8 +82,8 @@ def _seed(
         events=EVENTS,
         model=model,
         slug="waiting",
-        tenant=world.tenant_id,
-        quiet_project=world.project_id,
+        tenant=sandbox.tenant_id,
+        quiet_project=sandbox.project_id,
         crowded_project=crowded,
         first_transaction=row[0] if row else 0,
     )

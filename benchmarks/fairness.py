@@ -19,9 +19,9 @@ from benchmarks.busy_tenant import BusyOrder
 from benchmarks.database import superuser
 from benchmarks.figures import Figure, Size
 from gpuaas_sdk import Client, NewAllocation, NewSshGrant
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_server.kernel.settings import Settings
 from system_support.server import RunningServer
-from system_support.world import World
 
 NODES = 8
 SAMPLES = 100
@@ -116,13 +116,13 @@ def _public_key() -> str:
 
 
 @contextmanager
-def busy(world: World, quick: bool) -> Iterator[None]:
+def busy(sandbox: Sandbox, quick: bool) -> Iterator[None]:
     """The other tenant, in a process of its own, for as long as the block lasts."""
-    world.admin.quotas.set_tenant(world.tenant_id, BUSY_GPUS, artifact_byte_limit=4 * BLOB_BYTES)
-    credentials = world.credentials("project_admin")
+    sandbox.admin.quotas.set_tenant(sandbox.tenant_id, BUSY_GPUS, artifact_byte_limit=4 * BLOB_BYTES)
+    credentials = sandbox.credentials("project_admin")
     size = (1 << 20) if quick else BLOB_BYTES
     order = BusyOrder(
-        world.server.url, credentials.username, str(credentials.password), world.project_id, size, 4, BUSY_GPUS, 8
+        sandbox.server.url, credentials.username, str(credentials.password), sandbox.project_id, size, 4, BUSY_GPUS, 8
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.busy_tenant"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=REPOSITORY
@@ -146,7 +146,7 @@ def delays(size: Size) -> tuple[Delays, Delays]:
     """Without the other tenant, and beside it."""
     samples = 2 if size.quick else SAMPLES
     with RunningServer.start(log_level="WARNING", token_minutes="60", **PACE) as server:
-        quiet, other = World.create(server), World.create(server)
+        quiet, other = Sandbox.create(server), Sandbox.create(server)
         quiet.offer()
         with quiet.simulated_fleet(NODES), superuser(server) as database:
             tenant = QuietTenant(quiet.person("project_admin"), quiet.project_id, database)

@@ -19,8 +19,8 @@ from benchmarks.people import member_token
 from benchmarks.processes import cpu_seconds, family
 from benchmarks.watchers import Watchers, WatchOrder, watching
 from gpuaas_agent.sim.fleet import raise_file_limit
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer, free_port
-from system_support.world import World
 
 HOW = """\
 Watchers of one project by server-sent events on one api process, in a process of their own with raw sockets. One change
@@ -60,11 +60,11 @@ class Source:
 def platform(watchers: int) -> Iterator[tuple[Source, bytes]]:
     """And an event as its watchers see it."""
     with RunningServer.start(log_level="WARNING", token_minutes="60", **_MANY_STREAMS) as server:
-        world = World.create(server)
-        token, path = member_token(world), f"/api/v1/projects/{world.project_id}/events"
+        sandbox = Sandbox.create(server)
+        token, path = member_token(sandbox), f"/api/v1/projects/{sandbox.project_id}/events"
 
         def post() -> object:
-            return world.admin.access_credentials.create(world.project_id, f"bench-{secrets.token_hex(4)}")
+            return sandbox.admin.access_credentials.create(sandbox.project_id, f"bench-{secrets.token_hex(4)}")
 
         post()
         time.sleep(PAUSE)  # the log shows an event when every older transaction has ended

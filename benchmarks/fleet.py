@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.database import superuser
+from gpuaas_sdk.testing.sandbox import MODEL
 from system_support.server import RunningServer
-from system_support.world import MODEL
 
 SLOTS_A_NODE = 8
 _EMPTIED = (

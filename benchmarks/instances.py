@@ -54,28 +54,28 @@ STREAMS: dict[str, Stream] = {
 }
 
 
-def read_cost(world: Crowd, project: Project, look: Look, seconds: float) -> float:
+def read_cost(site: Crowd, project: Project, look: Look, seconds: float) -> float:
     """Seconds of CPU a request."""
-    before = _spent(world)
-    text = request("GET", look(project), world.token)
-    outcome = drive(Order(port_of(world.server), text, seconds, warm_up=0.0))
+    before = _spent(site)
+    text = request("GET", look(project), site.token)
+    outcome = drive(Order(port_of(site.server), text, seconds, warm_up=0.0))
     insist(outcome, "200")
-    return (_spent(world) - before) / sum(outcome.statuses.values())
+    return (_spent(site) - before) / sum(outcome.statuses.values())
 
 
-def stream_cost(world: Crowd, project: Project, stream: Stream, seconds: float) -> float:
+def stream_cost(site: Crowd, project: Project, stream: Stream, seconds: float) -> float:
     """Seconds of CPU from the connection to the last of the awaited events."""
-    head = request("GET", stream.path(project), world.token).removesuffix("\r\n")
+    head = request("GET", stream.path(project), site.token).removesuffix("\r\n")
     head += f"Accept: text/event-stream\r\nLast-Event-ID: {stream.cursor(project)}\r\n\r\n"
-    before, deadline, count = _spent(world), time.monotonic() + seconds, 0
+    before, deadline, count = _spent(site), time.monotonic() + seconds, 0
     while not count or time.monotonic() < deadline:
-        _resume(port_of(world.server), head.encode(), stream.events)
+        _resume(port_of(site.server), head.encode(), stream.events)
         count += 1
-    return (_spent(world) - before) / count
+    return (_spent(site) - before) / count
 
 
-def _spent(world: Crowd) -> float:
-    return cpu_seconds(family(world.server.process.pid))
+def _spent(site: Crowd) -> float:
+    return cpu_seconds(family(site.server.process.pid))
 
 
 def _resume(port: int, head: bytes, events: int) -> None:
@@ -96,11 +96,11 @@ def measured(many: Crowd, few: Crowd, size: Size) -> Series:
     places = [("few", few, few.quiet), ("beside", many, many.quiet), ("inside", many, many.crowded or many.quiet)]
     for _ in range(size.rounds):
         for name, look in READS.items():
-            for place, world, project in places:
-                series.add(f"{name}/{place}", read_cost(world, project, look, seconds))
+            for place, site, project in places:
+                series.add(f"{name}/{place}", read_cost(site, project, look, seconds))
         for name, stream in STREAMS.items():
-            for place, world, project in places:
-                series.add(f"{name}/{place}", stream_cost(world, project, stream, seconds))
+            for place, site, project in places:
+                series.add(f"{name}/{place}", stream_cost(site, project, stream, seconds))
     return series
 
 

@@ -13,7 +13,7 @@ from benchmarks import REPOSITORY
 from benchmarks.figures import Figure, Size
 from gpuaas_sdk import Operation
 from gpuaas_sdk.controller import ControllerSettings
-from gpuaas_sdk.testing import RunningServer, Stage, World
+from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox
 
 HOW = """\
 A real server (api, worker, embedded PostgreSQL with durable commits) and one controller made with the SDK in a process of
@@ -75,22 +75,22 @@ def heard(process: "subprocess.Popen[str]") -> tuple[str, float]:
     return line[0], float(line[1])
 
 
-def measured(stage: Stage, instance: str, process: "subprocess.Popen[str]") -> Delay:
+def measured(catalog_app: CatalogApp, instance: str, process: "subprocess.Popen[str]") -> Delay:
     began = time.time()
-    posted = stage.operate(instance, "reconcile")
+    posted = catalog_app.operate(instance, "reconcile")
     operation, claimed = heard(process)
     if operation != posted.id:
         raise RuntimeError(f"{operation} was claimed, and {posted.id} was posted")
-    ended = at_rest(stage, posted.id)
+    ended = at_rest(catalog_app, posted.id)
     if ended.created_at is None or ended.claimed_at is None:
         raise RuntimeError("it was not claimed")
     return Delay((claimed - began) * 1e3, (ended.claimed_at - ended.created_at).total_seconds() * 1e3)
 
 
-def at_rest(stage: Stage, operation_id: str) -> Operation:
+def at_rest(catalog_app: CatalogApp, operation_id: str) -> Operation:
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
-        now = stage.world.admin.operations.show(stage.project_id, operation_id)
+        now = catalog_app.sandbox.admin.operations.show(catalog_app.project_id, operation_id)
         if not now.live:
             return now
         time.sleep(0.01)
@@ -99,17 +99,17 @@ def at_rest(stage: Stage, operation_id: str) -> Operation:
 
 def delays(size: Size) -> list[Delay]:
     with RunningServer.start(log_level="WARNING", token_minutes="60") as server:
-        world = World.create(server)
-        world.offer()
-        with world.simulated_fleet(1):
-            stage = Stage(world, "waiting")
-            stage.publish(MANIFEST, b"nothing to run")
-            with controller(stage.controller(), stage.slug, server) as process:
-                instance, deploy = stage.deploy("idle", [("one", stage.allocate(1)[0])])
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        with sandbox.simulated_fleet(1):
+            catalog_app = CatalogApp(sandbox, "waiting")
+            catalog_app.publish(MANIFEST, b"nothing to run")
+            with controller(catalog_app.controller(), catalog_app.slug, server) as process:
+                instance, deploy = catalog_app.deploy("idle", [("one", catalog_app.allocate(1)[0])])
                 heard(process)
-                stage.ended(deploy)
+                catalog_app.ended(deploy)
                 count = 5 if size.quick else size.rounds * PER_ROUND
-                return [measured(stage, instance, process) for _ in range(count)]
+                return [measured(catalog_app, instance, process) for _ in range(count)]
 
 
 def run(size: Size) -> list[Figure]:

@@ -22,8 +22,8 @@ from benchmarks.load import Order, drive, request
 from benchmarks.peer import AUDIENCE
 from benchmarks.people import member_token
 from gpuaas_sdk import NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer, free_port
-from system_support.world import World
 
 HOW = """\
 GET of one allocation as a `project_member`, 4 requests in flight, one api process. Peer: one uvicorn process (uvloop,
@@ -69,12 +69,12 @@ def _wait(port: int) -> None:
 def run(size: Size) -> list[Figure]:
     series = Series()
     with RunningServer.start(log_level="WARNING", node_lost_seconds="86400", token_minutes="60") as server:
-        world = World.create(server)
-        world.offer()
-        SeededFleet(server, min(size.nodes, 100), world.tenant_id, world.project_id)
-        made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
-        path = f"/api/v1/projects/{world.project_id}/allocations/{made.id}"
-        token = member_token(world)
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        SeededFleet(server, min(size.nodes, 100), sandbox.tenant_id, sandbox.project_id)
+        made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
+        path = f"/api/v1/projects/{sandbox.project_id}/allocations/{made.id}"
+        token = member_token(sandbox)
         with running_peer(server) as peer:
             for _ in range(size.rounds):
                 for name, port, bearer in (("peer", peer.port, peer.token), ("platform", port_of(server), token)):

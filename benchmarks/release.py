@@ -12,9 +12,9 @@ from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host, LabError
 from gpuaas_lab.demo.steps.allocations import LITTER
 from gpuaas_sdk import Allocation, NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 HOW = """\
 Two booted lab hosts (systemd and sshd of their own), each with a tenant who was root and left a file, a crontab and a
@@ -73,11 +73,11 @@ def _wait_for_restart(host: Host, before: str) -> None:
 
 @dataclass(slots=True)
 class OnPlatform:
-    world: World
+    sandbox: Sandbox
     directory: Path
 
     def seconds(self) -> float:
-        admin, project_id = self.world.admin, self.world.project_id
+        admin, project_id = self.sandbox.admin, self.sandbox.project_id
         made = admin.allocations.create(project_id, NewAllocation(sku="h100-node"))[0]
         self._settled(made, "active")
         ssh_client = SshClient(admin, project_id, made.id, self.directory)
@@ -93,7 +93,7 @@ class OnPlatform:
         return taken
 
     def _settled(self, made: Allocation, state: str) -> Allocation:
-        ended = list(self.world.admin.allocations.follow(self.world.project_id, [made.id], SETTLE))[-1]
+        ended = list(self.sandbox.admin.allocations.follow(self.sandbox.project_id, [made.id], SETTLE))[-1]
         if ended.state != state:
             raise RuntimeError(f"the allocation is {ended.state}, not {state}: {ended.failure}")
         return ended
@@ -104,10 +104,10 @@ def _site() -> Iterator[tuple[OnPlatform, ByHand]]:
     """One host for the platform's agent, one for the person."""
     with (
         tempfile.TemporaryDirectory() as directory,
-        lab_site("bench-release", 1, wipe_grade="rebooted") as (world, _),
+        lab_site("bench-release", 1, wipe_grade="rebooted") as (sandbox, _),
         Fleet(name=f"bench-by-hand-{os.getpid()}", hosts=1) as other,
     ):
-        yield OnPlatform(world, Path(directory)), ByHand(other.hosts[0])
+        yield OnPlatform(sandbox, Path(directory)), ByHand(other.hosts[0])
 
 
 def run(size: Size) -> list[Figure]:

@@ -98,7 +98,7 @@ class ByApp:
         return self._ended(self.lab.operate(self.instance, "decommission")) - begun
 
     def _ended(self, operation: Operation) -> float:
-        seen = list(self.lab.world.admin.operations.follow(self.lab.project_id, operation.id, LONGEST))
+        seen = list(self.lab.sandbox.admin.operations.follow(self.lab.project_id, operation.id, LONGEST))
         taken = time.perf_counter()
         if seen[-1].status != "succeeded":
             raise RuntimeError(f"{operation.kind} by the app: {seen[-1].status} {seen[-1].failure}")

@@ -12,8 +12,8 @@ from benchmarks.cycler import CycleOrder, Tenth
 from benchmarks.database import superuser
 from benchmarks.figures import Figure, Size
 from benchmarks.processes import resident_megabytes
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 AT_ONCE = 16
 NODES = 8
@@ -33,13 +33,13 @@ class Sample:
 
 
 @contextmanager
-def cycling(world: World, cycles: int) -> Iterator["subprocess.Popen[bytes]"]:
-    credentials = world.credentials("project_member")
+def cycling(sandbox: Sandbox, cycles: int) -> Iterator["subprocess.Popen[bytes]"]:
+    credentials = sandbox.credentials("project_member")
     order = CycleOrder(
-        world.server.url,
+        sandbox.server.url,
         credentials.username,
         str(credentials.password),
-        world.project_id,
+        sandbox.project_id,
         cycles,
         min(AT_ONCE, cycles),
     )
@@ -62,9 +62,9 @@ def measure(size: Size) -> list[Sample]:
     settings = {"log_level": "WARNING", "token_minutes": "60", "login_rate_per_minute": "100000"}
     samples = []
     with RunningServer.start(**settings) as server:
-        world = World.create(server)
-        world.offer()
-        with world.simulated_fleet(NODES), cycling(world, size.cycles) as process:
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        with sandbox.simulated_fleet(NODES), cycling(sandbox, size.cycles) as process:
             for line in process.stdout or ():
                 samples.append(_sample(server, Tenth(**json.loads(line))))
                 if not size.quick:

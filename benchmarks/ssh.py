@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer, free_port
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 HOW = """\
 Two booted lab hosts (systemd and sshd of their own). Platform: POST of a bare-metal allocation, its events followed until
@@ -79,11 +79,11 @@ def _keygen(*arguments: str) -> None:
 
 @dataclass(slots=True)
 class OnPlatform:
-    world: World
+    sandbox: Sandbox
     directory: Path
 
     def seconds(self) -> float:
-        admin, project_id = self.world.admin, self.world.project_id
+        admin, project_id = self.sandbox.admin, self.sandbox.project_id
         begun = time.perf_counter()
         made = admin.allocations.create(project_id, NewAllocation(sku="h100-node"))[0]
         live = self._settled(made)
@@ -102,7 +102,7 @@ class OnPlatform:
         return taken
 
     def _settled(self, made: Allocation) -> Allocation:
-        return list(self.world.admin.allocations.follow(self.world.project_id, [made.id], SETTLE))[-1]
+        return list(self.sandbox.admin.allocations.follow(self.sandbox.project_id, [made.id], SETTLE))[-1]
 
 
 @contextmanager
@@ -111,12 +111,12 @@ def _site(directory: Path) -> Iterator[tuple[OnPlatform, ByHand]]:
     with Fleet(name=f"bench-{os.getpid()}", hosts=2) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"])) as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create(max_uses=1)
+            sandbox = Sandbox.create(server)
+            sandbox.offer()
+            token = sandbox.admin.enrolment_tokens.create(max_uses=1)
             fleet.hosts[0].start_agent(token.bundle or "")
-            world.approve_new(set(), 1)
-            yield OnPlatform(world, directory), ByHand(fleet.hosts[1], directory)
+            sandbox.approve_new(set(), 1)
+            yield OnPlatform(sandbox, directory), ByHand(fleet.hosts[1], directory)
 
 
 def run(size: Size) -> list[Figure]:

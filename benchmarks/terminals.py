@@ -15,9 +15,9 @@ from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet
 from gpuaas_sdk import NewAllocation
 from gpuaas_sdk.terminal import TerminalStream
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 HOW = """\
 A bare-metal allocation on a booted lab host. Platform: `TerminalStream` of the SDK to the api over HTTP, the agent's WebSocket
@@ -101,8 +101,8 @@ def flood(side: Side, megabytes: int) -> float:
 
 
 @contextmanager
-def sides(world: World, directory: Path) -> Iterator[dict[str, Side]]:
-    admin, project_id = world.admin, world.project_id
+def sides(sandbox: Sandbox, directory: Path) -> Iterator[dict[str, Side]]:
+    admin, project_id = sandbox.admin, sandbox.project_id
     made = admin.allocations.create(project_id, NewAllocation(sku="h100-node"))[0]
     list(admin.allocations.follow(project_id, [made.id], SECONDS))
     ssh_client = SshClient(admin, project_id, made.id, directory)
@@ -119,8 +119,8 @@ def sides(world: World, directory: Path) -> Iterator[dict[str, Side]]:
 
 def measured(size: Size) -> Series:
     series, megabytes, keys = Series(), 1 if size.quick else 20, 10 if size.quick else KEYS
-    with tempfile.TemporaryDirectory() as directory, lab_site("benchterm", 1) as (world, _):
-        with sides(world, Path(directory)) as both:
+    with tempfile.TemporaryDirectory() as directory, lab_site("benchterm", 1) as (sandbox, _):
+        with sides(sandbox, Path(directory)) as both:
             for number in range(size.rounds + 1):
                 for name, side in both.items():
                     typed, seconds = keystrokes(side, keys), flood(side, megabytes)

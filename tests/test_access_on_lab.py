@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import Conflict, NewAllocation, NewSshGrant
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 SECONDS = 60.0  # after which nobody waits any more for a host to shut; how soon it does, the benchmarks measure
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def sandbox() -> Iterator[Sandbox]:
     with lab_site("access", 1) as (made, _):
         yield made
 
 
 @pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
-def allocation_id(world: World, request: pytest.FixtureRequest) -> Iterator[str]:
+def allocation_id(sandbox: Sandbox, request: pytest.FixtureRequest) -> Iterator[str]:
     sku, gpus = request.param
-    made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
-    active = list(world.admin.allocations.follow(world.project_id, [made.id], 90.0))[-1]
+    made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+    active = list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 90.0))[-1]
     assert active.state == "active", active.failure
     yield made.id
-    world.admin.allocations.release(world.project_id, made.id)
-    list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
+    sandbox.admin.allocations.release(sandbox.project_id, made.id)
+    list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 120.0))
 
 
 def shuts(ssh_client: SshClient) -> float:
@@ -49,17 +49,17 @@ def opens(ssh_client: SshClient) -> None:
 
 
 def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_moment_longer(
-    world: World, allocation_id: str, tmp_path: Path
+    sandbox: Sandbox, allocation_id: str, tmp_path: Path
 ) -> None:
-    app = LittleApp.publish(world.admin, world.project_id)
+    app = LittleApp.publish(sandbox.admin, sandbox.project_id)
     instance_id, operation_id = app.launch(allocation_id)
-    lease, ssh_client = app.claim(operation_id), SshClient(world.admin, world.project_id, allocation_id, tmp_path)
-    given = app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, ssh_client.make_key())
+    lease, ssh_client = app.claim(operation_id), SshClient(sandbox.admin, sandbox.project_id, allocation_id, tmp_path)
+    given = app.controller.ssh_access.for_operation(sandbox.project_id, operation_id, lease, ssh_client.make_key())
     [certificate] = given.certificates
     assert certificate.principal == allocation_id
     ssh_client.use(certificate)
     assert ssh_client.run().stdout.strip() == "gpu"
-    own = SshClient(world.admin, world.project_id, allocation_id, tmp_path / "own")
+    own = SshClient(sandbox.admin, sandbox.project_id, allocation_id, tmp_path / "own")
     own.directory.mkdir()
     own.get_certificate()
     with ssh_client.open_session() as controllers, own.open_session() as persons:
@@ -69,9 +69,9 @@ def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_mome
         assert persons.poll() is None
     assert app.ended(operation_id).status == "succeeded"
     with pytest.raises(Conflict) as refused:
-        app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, ssh_client.make_key())
+        app.controller.ssh_access.for_operation(sandbox.project_id, operation_id, lease, ssh_client.make_key())
     assert refused.value.code == "lease_lost"
-    listed = {one.serial: one for one in world.admin.ssh_access.certificates(world.project_id, allocation_id)}
+    listed = {one.serial: one for one in sandbox.admin.ssh_access.certificates(sandbox.project_id, allocation_id)}
     assert listed[int(certificate.serial)].operation_id == operation_id
     assert listed[int(certificate.serial)].revoked_at is not None
     gone = app.ask(instance_id, "decommission")
@@ -80,9 +80,9 @@ def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_mome
 
 
 def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(
-    world: World, allocation_id: str, tmp_path: Path
+    sandbox: Sandbox, allocation_id: str, tmp_path: Path
 ) -> None:
-    admin, project = world.admin, world.project_id
+    admin, project = sandbox.admin, sandbox.project_id
     credential = admin.access_credentials.create(project, f"robot on {allocation_id}", kind="ssh_key")
     until = datetime.now(UTC) + timedelta(hours=1)
     admin.ssh_access.create_grant(

@@ -12,13 +12,13 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_server.contract import openapi_document
 from gpuaas_server.identity.policy import RULES
 from system_support import schemathesis_cases
 from system_support.fuzzed_controller import ASKED_BY_CONTROLLERS, FuzzedController
 from system_support.nodes import NodeSignature
 from system_support.server import RunningServer
-from system_support.world import World
 
 SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
 SETTINGS = {
@@ -92,51 +92,51 @@ REFUSALS_OF_MEANING = {
 
 
 @pytest.fixture(scope="module")
-def fuzzed() -> Iterator[World]:
+def fuzzed() -> Iterator[Sandbox]:
     """A server of its own: what is done here must not happen to other tests."""
     with RunningServer.start(login_rate_per_minute="100000", log_level="WARNING") as running:
-        world = World.create(running)
-        world.offer()
-        with schemathesis_cases.disposable_resources(world):
-            yield world
+        sandbox = Sandbox.create(running)
+        sandbox.offer()
+        with schemathesis_cases.disposable_resources(sandbox):
+            yield sandbox
 
 
 @pytest.fixture(scope="module")
-def administrator(fuzzed: World) -> str:
-    """Somebody else than the administrator who owns the world: this one's password gets guessed at."""
+def administrator(fuzzed: Sandbox) -> str:
+    """Somebody else than the administrator who owns the sandbox: this one's password gets guessed at."""
     return fuzzed.bearer("platform_admin")
 
 
 @pytest.fixture(scope="module")
-def node(fuzzed: World) -> NodeSignature:
+def node(fuzzed: Sandbox) -> NodeSignature:
     signature = NodeSignature(fuzzed)
     signature.introduce()
     return signature
 
 
 @pytest.fixture(scope="module")
-def controlled() -> Iterator[World]:
+def controlled() -> Iterator[Sandbox]:
     """A server of the controller's own: it needs a quota, a SKU and a host that nobody has fuzzed away."""
     with RunningServer.start(log_level="WARNING") as running:
-        world = World.create(running)
-        world.offer()
-        with world.simulated_fleet(1):
-            yield world
+        sandbox = Sandbox.create(running)
+        sandbox.offer()
+        with sandbox.simulated_fleet(1):
+            yield sandbox
 
 
 @pytest.fixture(scope="module")
-def controller(controlled: World) -> FuzzedController:
+def controller(controlled: Sandbox) -> FuzzedController:
     return FuzzedController(controlled)
 
 
 def send(
     case: schemathesis.Case[Any],
-    world: World,
+    sandbox: Sandbox,
     adapt: Callable[[schemathesis.Case[Any]], None] = schemathesis_cases.adapt,
     **how: Any,
 ) -> None:
     adapt(case)
-    answer = case.call(base_url=world.server.url, **how)
+    answer = case.call(base_url=sandbox.server.url, **how)
     excluded: list[schemathesis.CheckFunction] = []
     operation_id = case.operation.definition.raw["operationId"]
     if answer.status_code >= 400 and answer.json()["code"] in REFUSALS_OF_MEANING.get(operation_id, ()):
@@ -147,27 +147,29 @@ def send(
 @SCHEMA.parametrize()
 @bounded
 def test_an_administrator_gets_only_what_is_documented(
-    case: schemathesis.Case[Any], fuzzed: World, administrator: str
+    case: schemathesis.Case[Any], fuzzed: Sandbox, administrator: str
 ) -> None:
     send(case, fuzzed, headers={"Authorization": f"Bearer {administrator}"})
 
 
 @STRANGERS.parametrize()
 @bounded
-def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: World) -> None:
+def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: Sandbox) -> None:
     send(case, fuzzed)
 
 
 @SCHEMA.include(tag="agent").parametrize()
 @bounded
-def test_a_node_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: World, node: NodeSignature) -> None:
+def test_a_node_gets_only_what_is_documented(
+    case: schemathesis.Case[Any], fuzzed: Sandbox, node: NodeSignature
+) -> None:
     send(case, fuzzed, auth=node)
 
 
 @SCHEMA.include(operation_id=ASKED_BY_CONTROLLERS).parametrize()
 @bounded
 def test_a_controller_gets_only_what_is_documented(
-    case: schemathesis.Case[Any], controlled: World, controller: FuzzedController
+    case: schemathesis.Case[Any], controlled: Sandbox, controller: FuzzedController
 ) -> None:
     send(case, controlled, controller.adapt, headers={"Authorization": f"Bearer {controller.bearer}"})
 

@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_sdk import Client, ServiceAccountCredentials
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ids import new_id
@@ -25,7 +26,6 @@ from system_support.policy_callers import Caller, public_key
 from system_support.policy_requests import RECIPES
 from system_support.schemathesis_cases import RESOURCES, disposable_resources
 from system_support.server import RunningServer
-from system_support.world import World
 
 # What a refused request may leave behind: the trail, the counters of attempts, the marks of signed messages. The rest
 # of these moves by itself.
@@ -52,7 +52,7 @@ NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk"), "s
 class ApiProbe:
     """The server from outside, and the ledger to see that nothing happened inside."""
 
-    world: World
+    sandbox: Sandbox
     ledger: Ledger
     http: httpx.Client
     operations: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -87,29 +87,29 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture(scope="module")
 def shared_probe(server: RunningServer) -> Iterator[ApiProbe]:
-    world = World.create(server)
-    world.offer()
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
     document = httpx.get(f"{server.url}/api/v1/openapi.json", timeout=60).json()
     operations = {
         operation["operationId"]: (method.upper(), path)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
-    headers = {"Authorization": f"Bearer {world.bearer('platform_admin')}"}
-    with disposable_resources(world), httpx.Client(base_url=server.url, headers=headers, timeout=30) as http:
+    headers = {"Authorization": f"Bearer {sandbox.bearer('platform_admin')}"}
+    with disposable_resources(sandbox), httpx.Client(base_url=server.url, headers=headers, timeout=30) as http:
         ledger = Ledger(server.database_url())
         idle = "SELECT 1 FROM node_tasks WHERE status = 'pending'"
         until(lambda: not ledger.rows(idle), "the hosts to have done all that was asked of them")
-        yield ApiProbe(world, ledger, http, operations, _controller(world))
+        yield ApiProbe(sandbox, ledger, http, operations, _controller(sandbox))
 
 
-def _controller(world: World) -> str:
+def _controller(sandbox: Sandbox) -> str:
     """The token of a service account that controls the app among the disposable resources."""
     apps = [RESOURCES["instance_app"]]
-    account = world.admin.service_accounts.create(world.project_id, "probe", ["apps:control"], app_slugs=apps)
+    account = sandbox.admin.service_accounts.create(sandbox.project_id, "probe", ["apps:control"], app_slugs=apps)
     assert account.key is not None
     secret = account.key.secret or ""
-    return Client(world.server.url).sign_in(ServiceAccountCredentials(account.id, secret)).access_token
+    return Client(sandbox.server.url).sign_in(ServiceAccountCredentials(account.id, secret)).access_token
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_body_beyond_the_limit_is_refused(probe: ApiProbe) -> None:
 def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_down(
     server: RunningServer, shared_probe: ApiProbe
 ) -> None:
-    stranger = World.create(server)
+    stranger = Sandbox.create(server)
     headers = {"Authorization": f"Bearer {stranger.bearer('tenant_admin')}"}
     own = stranger.project_id
     foreign = (
@@ -208,7 +208,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         mark = f"foreign-{secrets.token_hex(6)}"
         answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
-        trail = shared_probe.world.admin.audit.list(correlation_id=mark)
+        trail = shared_probe.sandbox.admin.audit.list(correlation_id=mark)
         assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
     users = f"/tenants/{stranger.tenant_id}/users"
     for method, path, body, target in (
@@ -229,7 +229,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         url = f"{server.url}/api/v1{path}"
         answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
-        (record,) = shared_probe.world.admin.audit.list(correlation_id=mark)
+        (record,) = shared_probe.sandbox.admin.audit.list(correlation_id=mark)
         assert (record.outcome, record.resource_id, record.tenant_id) == ("denied", target, stranger.tenant_id)
         assert record.details == {"why": "not_found"}
     assert shared_probe.content() == before
@@ -285,11 +285,11 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, pro
 
 
 def enrol(probe: ApiProbe, token: str, key: Ed25519PrivateKey) -> httpx.Response:
-    return NodeSignature(probe.world, key, token=token).enrol()
+    return NodeSignature(probe.sandbox, key, token=token).enrol()
 
 
 def test_an_enrolment_token_serves_one_key_once(shared_probe: ApiProbe) -> None:
-    token, key = bundle_token(shared_probe.world), Ed25519PrivateKey.generate()
+    token, key = bundle_token(shared_probe.sandbox), Ed25519PrivateKey.generate()
     first = enrol(shared_probe, token, key)
     assert first.status_code == 200
     before = shared_probe.content()
@@ -303,8 +303,8 @@ def test_an_enrolment_token_serves_one_key_once(shared_probe: ApiProbe) -> None:
 
 
 def test_a_revoked_enrolment_token_enrols_nobody(shared_probe: ApiProbe) -> None:
-    made = shared_probe.world.admin.enrolment_tokens.create(note="revoked")
-    shared_probe.world.admin.enrolment_tokens.revoke(made.id)
+    made = shared_probe.sandbox.admin.enrolment_tokens.create(note="revoked")
+    shared_probe.sandbox.admin.enrolment_tokens.revoke(made.id)
     before = shared_probe.content()
     assert_problem(
         enrol(shared_probe, token_of(made.bundle or ""), Ed25519PrivateKey.generate()), "enrolment_token_invalid"
@@ -314,7 +314,7 @@ def test_a_revoked_enrolment_token_enrols_nobody(shared_probe: ApiProbe) -> None
 
 @pytest.fixture(scope="module")
 def node(shared_probe: ApiProbe) -> NodeSignature:
-    signature = NodeSignature(shared_probe.world)
+    signature = NodeSignature(shared_probe.sandbox)
     signature.introduce()
     return signature
 
@@ -362,7 +362,7 @@ def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, probe
 
 
 def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, shared_probe: ApiProbe) -> None:
-    task = shared_probe.world.admin.nodes.discover(node.node_id)
+    task = shared_probe.sandbox.admin.nodes.discover(node.node_id)
     report: dict[str, object] = {
         "generation": task.generation,
         "status": "failed",

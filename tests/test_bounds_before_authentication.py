@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from gpuaas_sdk.testing import Sandbox
 from system_support.raw_http import Place, drip, is_closed, read_answer, request, send_until_refused
 from system_support.server import RunningServer, free_port
-from system_support.world import World
 
 SIGN_IN = {"path": "/api/v1/auth/token", "method": "POST", "content_type": "application/json"}
 
@@ -179,8 +179,8 @@ def test_a_stranger_may_not_drip_a_body_either(place: Place) -> None:
 @pytest.fixture(scope="module")
 def upload(site: Site) -> Callable[[int], bytes]:
     """The head of an upload of so many bytes, which has no bound but the blob's own."""
-    world = World.create(site.server)
-    token, intents = world.bearer("project_admin"), f"/api/v1/projects/{world.project_id}/publish-intents"
+    sandbox = Sandbox.create(site.server)
+    token, intents = sandbox.bearer("project_admin"), f"/api/v1/projects/{sandbox.project_id}/publish-intents"
 
     def head(size: int) -> bytes:
         wanted = b'{"kind": "blob", "name": "weights"}'

@@ -34,7 +34,7 @@ from gpuaas_sdk import (
     ServiceAccountCredentials,
     Unreachable,
 )
-from gpuaas_sdk.testing import RunningServer, World, free_port
+from gpuaas_sdk.testing import RunningServer, Sandbox, free_port
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki import keys, tls_authority
@@ -47,7 +47,7 @@ from system_support.ledger import Ledger, until
 class Places:
     """The three listeners of one platform, by what they can carry."""
 
-    world: World
+    sandbox: Sandbox
     plain_http: str
     https: str
     asking: str
@@ -59,7 +59,7 @@ def places() -> Iterator[Places]:
     plain, asking = (f"127.0.0.1:{free_port()}" for _ in range(2))
     with RunningServer.start(https_bind=plain, client_certificate_bind=asking) as server:
         ca_file = Path(server.environment["GPUAAS_DATA_DIR"]) / "tls" / "ca.crt"
-        yield Places(World.create(server), server.url, f"https://{plain}", f"https://{asking}", ca_file)
+        yield Places(Sandbox.create(server), server.url, f"https://{plain}", f"https://{asking}", ca_file)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Program:
     def certify(self, name: str = "own") -> tuple[str, ClientCertificate]:
         """A new key, whose request is signed by the platform: the certificate's id, and its files."""
         request = self.request(ec.generate_private_key(ec.SECP256R1()), name)
-        accounts, where = self.places.world.admin.service_accounts, self.places.world.project_id
+        accounts, where = self.places.sandbox.admin.service_accounts, self.places.sandbox.project_id
         made = accounts.create_certificate(where, self.id, request)
         return made.id, self.keep(made.certificate, name)
 
@@ -107,8 +107,8 @@ class Program:
         return httpx.get(f"{url}/api/v1/me", headers=headers, verify=self.context(certificate), timeout=30)
 
     def require(self, required: bool = True) -> None:
-        where = self.places.world.project_id
-        self.places.world.admin.service_accounts.update(where, self.id, certificate_required=required)
+        where = self.places.sandbox.project_id
+        self.places.sandbox.admin.service_accounts.update(where, self.id, certificate_required=required)
 
 
 @pytest.fixture
@@ -117,8 +117,8 @@ def program(places: Places, tmp_path: Path) -> Program:
 
 
 def new_program(places: Places, directory: Path) -> Program:
-    accounts = places.world.admin.service_accounts
-    made = accounts.create(places.world.project_id, f"robot {secrets.token_hex(3)}", ["projects:read"])
+    accounts = places.sandbox.admin.service_accounts
+    made = accounts.create(places.sandbox.project_id, f"robot {secrets.token_hex(3)}", ["projects:read"])
     return Program(places, made.id, made.key.secret, directory)
 
 
@@ -171,7 +171,7 @@ def test_clients_without_a_certificate_are_served_as_ever_where_certificates_are
     assert "cnf" not in claims_of(answer["access_token"])
     for url in (places.asking, places.https, places.plain_http):
         assert program.use(answer["access_token"], url).status_code == 200
-    person = Client(places.asking, credentials=places.world.credentials("project_viewer"), ca_file=places.ca_file)
+    person = Client(places.asking, credentials=places.sandbox.credentials("project_viewer"), ca_file=places.ca_file)
     with person:
         assert person.me.show().kind == "user"
 
@@ -190,7 +190,7 @@ def test_an_account_that_requires_a_certificate_is_refused_without_one_and_its_f
     assert program.use(bound, places.asking, own).status_code == 200
     program.require(False)
     assert program.use(free, places.plain_http).status_code == 200
-    trail = places.world.admin.audit.list(tenant_id=places.world.tenant_id, action="auth_token")
+    trail = places.sandbox.admin.audit.list(tenant_id=places.sandbox.tenant_id, action="auth_token")
     assert any(row.outcome == "denied" and row.details.get("why") == "client_certificate_required" for row in trail), (
         "a refused sign-in is in the trail"
     )
@@ -200,14 +200,15 @@ def test_a_deleted_certificate_ends_its_tokens_and_others_live_on(places: Places
     first_id, first = program.certify("first")
     _, second = program.certify("second")
     tokens = [program.sign_in(places.asking, one).json()["access_token"] for one in (first, second)]
-    accounts, where = places.world.admin.service_accounts, places.world.project_id
+    accounts, where = places.sandbox.admin.service_accounts, places.sandbox.project_id
     assert [one.last_used_at is not None for one in accounts.certificates(where, program.id)] == [True, True]
     accounts.delete_certificate(where, program.id, first_id)
     assert code_of(program.use(tokens[0], places.asking, first)) == REFUSED
     assert code_of(program.sign_in(places.asking, first)) == REFUSED
     assert program.use(tokens[1], places.asking, second).status_code == 200
     actions = [
-        row.action for row in places.world.admin.audit.list(tenant_id=places.world.tenant_id, resource_id=program.id)
+        row.action
+        for row in places.sandbox.admin.audit.list(tenant_id=places.sandbox.tenant_id, resource_id=program.id)
     ]
     assert actions.count("service_account_certificate_create") == 2
     assert actions.count("service_account_certificate_delete") == 1
@@ -249,7 +250,7 @@ def test_forged_and_expired_certificates_are_refused_by_tls_and_plain_clients_go
 
 def client_authority(places: Places) -> keys.PlatformKey:
     """The platform's own client CA with its private side, as only its processes have it."""
-    server = places.world.server
+    server = places.sandbox.server
     url = SecretStr(server.database_url())
     settings = Settings(data_dir=Path(server.environment["GPUAAS_DATA_DIR"]), database_url=url)
 
@@ -261,7 +262,7 @@ def client_authority(places: Places) -> keys.PlatformKey:
 
 
 def test_requests_with_weak_or_strange_keys_and_false_signatures_are_refused(places: Places, program: Program) -> None:
-    accounts, where = places.world.admin.service_accounts, places.world.project_id
+    accounts, where = places.sandbox.admin.service_accounts, places.sandbox.project_id
     for good in (ed25519.Ed25519PrivateKey.generate(), rsa.generate_private_key(65537, 2048)):
         made = accounts.create_certificate(where, program.id, program.request(good), days=1)
         assert program.sign_in(places.asking, program.keep(made.certificate, "own")).status_code == 200
@@ -290,12 +291,12 @@ def test_the_sdk_renews_its_bound_token_by_itself(places: Places, program: Progr
 def test_a_new_client_ca_signs_and_the_old_one_is_retired_only_by_force_while_its_certificates_are_used(
     places: Places, program: Program
 ) -> None:
-    platform_keys = places.world.admin.platform_keys
+    platform_keys = places.sandbox.admin.platform_keys
     _, old = program.certify("old")
     token = program.sign_in(places.asking, old).json()["access_token"]
     [before] = [key for key in platform_keys.list() if key.kind == "client_ca" and key.retired_at is None]
     platform_keys.rotate("client_ca", "the yearly rotation")
-    Ledger(places.world.server.database_url()).change("UPDATE platform_keys SET signs_from = created_at")
+    Ledger(places.sandbox.server.database_url()).change("UPDATE platform_keys SET signs_from = created_at")
     _, new = program.certify("new")
     assert program.use(token, places.asking, old).status_code == 200, "both are trusted"
     until(lambda: is_taken(program, new), "the listener trusts the new CA")
@@ -316,9 +317,11 @@ def is_taken(program: Program, certificate: ClientCertificate) -> bool:
 def test_the_command_gets_a_certificate_signed_and_a_program_logs_in_with_it(
     places: Places, program: Program, tmp_path: Path
 ) -> None:
-    world = places.world
-    shell = Shell(tmp_path / "admin", {"GPUAAS_PROJECT": world.project_id})
-    shell.run("login", world.server.admin_email, "--server", places.plain_http, "--password-stdin", typed=admin(world))
+    sandbox = places.sandbox
+    shell = Shell(tmp_path / "admin", {"GPUAAS_PROJECT": sandbox.project_id})
+    shell.run(
+        "login", sandbox.server.admin_email, "--server", places.plain_http, "--password-stdin", typed=admin(sandbox)
+    )
     (program.directory / "ci.csr").write_text(program.request(ec.generate_private_key(ec.SECP256R1()), "ci"))
     files = {name: str(program.directory / name) for name in ("ci.csr", "ci.crt", "ci.key")}
     group = ("service-accounts", "certificates")
@@ -339,8 +342,8 @@ def test_the_command_gets_a_certificate_signed_and_a_program_logs_in_with_it(
     assert "optional" in shell.run("service-accounts", "show", program.id)
 
 
-def admin(world: World) -> str:
-    return world.server.admin_password
+def admin(sandbox: Sandbox) -> str:
+    return sandbox.server.admin_password
 
 
 @dataclass(frozen=True)

@@ -158,10 +158,10 @@ def test_a_lost_connection_is_shown_and_heals_without_losing_an_event(cloud: Sam
     mia.visit(f"/allocations?project={cloud.project_id}")
     expect(page.locator('[data-live="live"]')).to_be_attached()
     page.context.set_offline(True)
-    cloud.world.server.kill("api")
+    cloud.sandbox.server.kill("api")
     lost = page.get_by_text("Connection lost")
     expect(lost).to_be_visible(timeout=HANG)
-    cloud.world.server.wait_ready()
+    cloud.sandbox.server.wait_ready()
     for name in ("missed-1", "missed-2"):
         allocated(cloud, name)
     page.context.set_offline(False)

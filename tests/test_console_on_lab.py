@@ -87,8 +87,8 @@ def lab(browser: Browser) -> Iterator[SlurmLab]:
 @pytest.fixture(scope="module")
 def story(browser: Browser, lab: SlurmLab) -> Iterator[Story]:
     """Told by the administrator of the project, in one sitting."""
-    with visitor(browser, lab.world.server.url) as mia:
-        mia.log_in(lab.world.credentials("project_admin"))
+    with visitor(browser, lab.sandbox.server.url) as mia:
+        mia.log_in(lab.sandbox.credentials("project_admin"))
         yield Story(lab, mia)
         assert mia.complaints == []
 
@@ -154,8 +154,8 @@ def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: S
 
 def test_who_may_only_look_sees_the_same_and_is_offered_nothing(browser: Browser, story: Story) -> None:
     lab = story.lab
-    with visitor(browser, lab.world.server.url) as vera:
-        vera.log_in(lab.world.credentials("project_viewer"))
+    with visitor(browser, lab.sandbox.server.url) as vera:
+        vera.log_in(lab.sandbox.credentials("project_viewer"))
         for path in ("/", "/workloads", f"/workloads/{story.cluster}", f"/allocations/{lab.places[0]}"):
             vera.visit(path)
             assert vera.offered() == set(), path
@@ -179,9 +179,9 @@ def test_a_decommission_ends_with_a_receipt_for_every_member(story: Story) -> No
 @pytest.fixture
 def newcomer(lab: SlurmLab) -> Iterator[SimulatedAgents]:
     """A host that cannot prove its wipe, until it is repaired. It speaks the real protocol, and breaks on demand."""
-    world = lab.world
-    bundle = world.server.directory / "newcomer"
-    bundle.write_text(world.admin.enrolment_tokens.create(note="a new host").bundle or "")
+    sandbox = lab.sandbox
+    bundle = sandbox.server.directory / "newcomer"
+    bundle.write_text(sandbox.admin.enrolment_tokens.create(note="a new host").bundle or "")
     agents = SimulatedAgents(bundle, ["--nodes", "1", "--first-index", "700", "--fail-rate", "verify_wipe=1.0"])
     agents.start()
     try:
@@ -193,18 +193,18 @@ def newcomer(lab: SlurmLab) -> Iterator[SimulatedAgents]:
 def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
     browser: Browser, lab: SlurmLab, newcomer: SimulatedAgents
 ) -> None:
-    world = lab.world
-    with visitor(browser, world.server.url) as olga:
-        olga.log_in(world.credentials("platform_admin"))
+    sandbox = lab.sandbox
+    with visitor(browser, sandbox.server.url) as olga:
+        olga.log_in(sandbox.credentials("platform_admin"))
         olga.visit("/ops/nodes")
         olga.page.get_by_role("tab", name="Inventory").click()
         olga.page.get_by_role("link", name="sim-00700").click(timeout=HANG)
         olga.act("slot_approve", "sim-00700")
         expect(olga.page.get_by_role("row").filter(has_text="Available").first).to_be_visible(timeout=HANG)
         # The lab's hosts are all taken: this lands on the new one.
-        made = world.admin.allocations.create(lab.project_id, NewAllocation(sku="h100-node", name="short"))[0]
+        made = sandbox.admin.allocations.create(lab.project_id, NewAllocation(sku="h100-node", name="short"))[0]
         settled(lab, made.id, "active")
-        world.admin.allocations.release(lab.project_id, made.id)
+        sandbox.admin.allocations.release(lab.project_id, made.id)
         olga.visit("/ops/blocked")
         expect(olga.page.get_by_role("row").filter(has_text="short")).to_be_visible(timeout=HANG)
         expect(olga.page.get_by_role("row").filter(has_text="sim-00700")).to_contain_text("0, 1, 2, 3, 4, 5, 6, 7")
@@ -216,5 +216,5 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
 
 
 def settled(lab: SlurmLab, allocation: str, state: str) -> None:
-    seen = [one.state for one in lab.world.admin.allocations.follow(lab.project_id, [allocation], 60)]
+    seen = [one.state for one in lab.sandbox.admin.allocations.follow(lab.project_id, [allocation], 60)]
     assert seen[-1] == state

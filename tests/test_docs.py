@@ -19,11 +19,11 @@ import typer
 from gpuaas_cli.main import app
 from gpuaas_lab import cli as lab_cli
 from gpuaas_sdk import GpuaasError
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_server import main as server_cli
 from system_support.documents import REPOSITORY, Example, anchors, examples, links, pages, simple_commands
 from system_support.reader import ADDRESS, Reader
 from system_support.server import RunningServer
-from system_support.world import World
 
 TUTORIAL = REPOSITORY / "docs/tutorial/first-allocation.md"
 CLUSTER_TUTORIAL = REPOSITORY / "docs/tutorial/first-cluster.md"
@@ -126,9 +126,9 @@ def test_no_page_is_long() -> None:
             assert len(page.read_text().splitlines()) <= 125, f"{where} is too long to be read"
 
 
-def _acme(world: World) -> None:
+def _acme(sandbox: Sandbox) -> None:
     """What `make up` prepares."""
-    admin = world.admin
+    admin = sandbox.admin
     try:
         tenant = admin.tenants.create("acme", "Acme Research")
         admin.projects.create(tenant.id, "training", "Model training")
@@ -137,10 +137,10 @@ def _acme(world: World) -> None:
             raise
 
 
-def test_the_tutorial_does_what_it_says(world: World, server: RunningServer, tmp_path: Path) -> None:
-    _acme(world)
+def test_the_tutorial_does_what_it_says(sandbox: Sandbox, server: RunningServer, tmp_path: Path) -> None:
+    _acme(sandbox)
     reader = Reader(tmp_path, server.url, server.admin_password)
-    with world.simulated_fleet(2, "--delay-ms", "50", first_index=9200):
+    with sandbox.simulated_fleet(2, "--delay-ms", "50", first_index=9200):
         for example in examples(TUTORIAL):
             if not example.mark.startswith("needs:"):
                 reader.follow(example)

@@ -92,7 +92,7 @@ class Victims:
 
     def _look(self, operation: Operation) -> Operation | None:
         try:
-            return self._ground.world.admin.operations.show(self._ground.project_id, operation.id)
+            return self._ground.sandbox.admin.operations.show(self._ground.project_id, operation.id)
         except (Unreachable, ServerFailed):
             return None
 
@@ -126,8 +126,8 @@ def test_another_replica_takes_over_when_the_lease_of_the_dead_one_lapses_and_me
         lab.succeeds(deploy)
     with crashing_replica(PLACE, as_replica(settings, "gone"), tmp_path) as gone:
         taken, deploy = lab.deploy("taken", [("hub", lab.places[0])], greeting="hi")
-        lab.world.admin.wait_for(lambda: gone.crashes, 30, "the crash of the first")
-    stop = lab.world.admin.instances.operate(lab.project_id, quiet, "stop", deadline_seconds=30).operation
+        lab.sandbox.admin.wait_for(lambda: gone.crashes, 30, "the crash of the first")
+    stop = lab.sandbox.admin.instances.operate(lab.project_id, quiet, "stop", deadline_seconds=30).operation
     expired = lab.ended(stop)
     assert (expired.status, expired.failure and expired.failure.code) == ("expired", "deadline_exceeded")
     assert (lab.instance(quiet).status, lab.answers(quiet)) == ("running", "hi ping")  # nobody had begun

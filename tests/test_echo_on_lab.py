@@ -129,7 +129,7 @@ def _silent_relay(lab: EchoLab, instance: str) -> InstanceMember:
         relay = lab.member(instance, "relay")
         return relay if relay.status == "degraded" else None
 
-    return lab.world.admin.wait_for(look, 60, "the health check to miss the relay")
+    return lab.sandbox.admin.wait_for(look, 60, "the health check to miss the relay")
 
 
 def test_the_hub_moves_to_another_machine_and_the_relays_follow_at_the_next_reconcile(lab: EchoLab) -> None:
@@ -145,9 +145,9 @@ def test_the_hub_moves_to_another_machine_and_the_relays_follow_at_the_next_reco
 
 def test_an_operation_that_is_cancelled_between_two_steps_ends_there_and_can_be_asked_for_again(lab: EchoLab) -> None:
     def cancel(step: str) -> None:
-        [live] = lab.world.admin.operations.list(lab.project_id, status="running")
+        [live] = lab.sandbox.admin.operations.list(lab.project_id, status="running")
         if live.kind == "restart" and step == "stop" and live.cancel_requested_at is None:
-            lab.world.admin.operations.cancel(lab.project_id, live.id, reason="changed my mind")
+            lab.sandbox.admin.operations.cancel(lab.project_id, live.id, reason="changed my mind")
 
     with at_work(Echo(), lab.controller(), cancel):
         instance, deploy = lab.hub("cancelled")
@@ -211,7 +211,7 @@ def test_a_process_that_a_handler_started_and_left_behind_is_found_by_its_mark(l
         lab.succeeds(lab.operate(instance, "restart"))
         left = lab.fails(lab.operate(instance, "stop"), "teardown_incomplete")
         [receipt] = lab.receipts(left)
-        checks = lab.world.admin.receipts.show(lab.project_id, receipt.id).checks
+        checks = lab.sandbox.admin.receipts.show(lab.project_id, receipt.id).checks
         [processes] = [one for one in checks if one.name == "processes"]
         assert [one.why for one in processes.found] == ["carries the instance's mark"]
         lab.hosts[0].run(["pkill", "-x", "sleep"])

@@ -15,10 +15,10 @@ import pytest
 
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, GpuaasError, NewAllocation, Timeline
+from gpuaas_sdk.testing import Sandbox
 from system_support.hostile_tricks import STATE, TRICKS, Trick, looking_script, planting_script
 from system_support.lab_site import lab_site
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.hostile, pytest.mark.timeout(600)]
 SETTLE = 240.0
@@ -28,23 +28,23 @@ SETTLE = 240.0
 class Guest:
     """A tenant with a project of their own and the only host, logged in as a person does it."""
 
-    world: World
+    sandbox: Sandbox
     project_id: str
     allocation: Allocation
     ssh_client: SshClient
 
     @classmethod
-    def arrive(cls, world: World, slug: str, directory: Path) -> "Guest":
-        tenant = world.admin.tenants.create(slug, slug)
-        project = world.admin.projects.create(tenant.id, slug, slug)
-        (made,) = world.admin.allocations.create(project.id, NewAllocation(sku="h100-node"))
-        guest = cls(world, project.id, made, SshClient(world.admin, project.id, made.id, directory))
+    def arrive(cls, sandbox: Sandbox, slug: str, directory: Path) -> "Guest":
+        tenant = sandbox.admin.tenants.create(slug, slug)
+        project = sandbox.admin.projects.create(tenant.id, slug, slug)
+        (made,) = sandbox.admin.allocations.create(project.id, NewAllocation(sku="h100-node"))
+        guest = cls(sandbox, project.id, made, SshClient(sandbox.admin, project.id, made.id, directory))
         assert guest.settle().state == "active", guest.allocation.failure
         guest.ssh_client.get_certificate()
         return guest
 
     def settle(self) -> Allocation:
-        changes = self.world.admin.allocations.follow(self.project_id, [self.allocation.id], SETTLE)
+        changes = self.sandbox.admin.allocations.follow(self.project_id, [self.allocation.id], SETTLE)
         self.allocation = list(changes)[-1]
         return self.allocation
 
@@ -60,11 +60,11 @@ class Guest:
         return {TRICKS[int(number)].name for number in seen.stdout.split()}
 
     def release(self) -> Allocation:
-        self.world.admin.allocations.release(self.project_id, self.allocation.id)
+        self.sandbox.admin.allocations.release(self.project_id, self.allocation.id)
         return self.settle()
 
     def timeline(self) -> Timeline:
-        return self.world.admin.allocations.timeline(self.project_id, self.allocation.id)
+        return self.sandbox.admin.allocations.timeline(self.project_id, self.allocation.id)
 
 
 @dataclass
@@ -83,19 +83,19 @@ class Aftermath:
 @pytest.fixture(scope="module")
 def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
     with ExitStack() as stack:
-        world, fleet = stack.enter_context(lab_site("hostile", 1, wipe_grade="rebooted"))
-        yield _attacked(world, fleet, tmp_path_factory.mktemp("keys"))
+        sandbox, fleet = stack.enter_context(lab_site("hostile", 1, wipe_grade="rebooted"))
+        yield _attacked(sandbox, fleet, tmp_path_factory.mktemp("keys"))
 
 
-def _attacked(world: World, fleet: Fleet, directory: Path) -> Aftermath:
+def _attacked(sandbox: Sandbox, fleet: Fleet, directory: Path) -> Aftermath:
     host = fleet.hosts[0]
-    attacker = Guest.arrive(world, "attacker", directory)
+    attacker = Guest.arrive(sandbox, "attacker", directory)
     attacker.become_root(planting_script())
     planted = attacker.look()
     released = attacker.release()
     evidence = dict(attacker.timeline().wipe_evidence or {})
     assert released.state == "released", (released.failure, evidence, host.agent_log())
-    successor = Guest.arrive(world, "successor", directory)
+    successor = Guest.arrive(sandbox, "successor", directory)
     assert successor.allocation.node_id == attacker.allocation.node_id
     return Aftermath(host, attacker, planted, released, evidence, successor, successor.look())
 
@@ -123,7 +123,7 @@ def test_the_attackers_certificate_opens_nothing_any_more(aftermath: Aftermath) 
 
 def test_what_can_not_be_undone_keeps_the_host_out_of_the_pool(aftermath: Aftermath) -> None:
     """A changed file whose only copy is destroyed. Last in this file: the host is nobody's after it."""
-    guest, admin = aftermath.next_tenant, aftermath.next_tenant.world.admin
+    guest, admin = aftermath.next_tenant, aftermath.next_tenant.sandbox.admin
     guest.become_root(
         f"find {STATE}/baseline -path '*blobs*' -type f -delete; echo '# planted' >> /etc/systemd/system/gpuaas-agent.service"
     )

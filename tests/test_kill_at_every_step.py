@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from gpuaas_sdk import GpuaasError, NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.agents import SimulatedAgents
 from system_support.ledger import Ledger, until
 from system_support.server import RunningServer
-from system_support.world import World
 
 # Each as the ledger shows it; the last three follow a request to release.
 STEPS = [
@@ -35,7 +35,7 @@ TASK_MILLISECONDS = "300"  # how long a simulated host takes, so that each step 
 
 @dataclass
 class Scene:
-    world: World
+    sandbox: Sandbox
     ledger: Ledger
     agents: SimulatedAgents
     events_file: Path
@@ -44,11 +44,11 @@ class Scene:
         if victim == "agents":
             self.agents.restart()
         elif victim == "everything":
-            os.kill(self.world.server.process.pid, signal.SIGKILL)
-            self.world.server.process.wait(60)
-            self.world.server.restart()
+            os.kill(self.sandbox.server.process.pid, signal.SIGKILL)
+            self.sandbox.server.process.wait(60)
+            self.sandbox.server.restart()
         else:
-            self.world.server.kill(victim)
+            self.sandbox.server.kill(victim)
 
 
 def insist(action: Callable[[], object], seconds: float = 60.0) -> None:
@@ -74,30 +74,30 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     short = {"work_lease_seconds": "2", "node_lost_seconds": "600", "login_rate_per_minute": "100000"}
     events_file = tmp_path_factory.mktemp("sink") / "events.jsonl"
     with RunningServer.start(**short, event_sink_file=str(events_file)) as server:
-        world = World.create(server)
-        world.offer()
-        with world.simulated_agents(2, "--delay-ms", TASK_MILLISECONDS) as (_, agents):
-            yield Scene(world, Ledger(server.database_url()), agents, events_file)
+        sandbox = Sandbox.create(server)
+        sandbox.offer()
+        with sandbox.simulated_agents(2, "--delay-ms", TASK_MILLISECONDS) as (_, agents):
+            yield Scene(sandbox, Ledger(server.database_url()), agents, events_file)
 
 
 @pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agents"])
 def test_an_allocation_outlives_a_kill_at_every_step(scene: Scene, victim: str) -> None:
     for state, phase in STEPS:
         live_through(scene, victim, state, phase)
-    scene.ledger.assert_all_is_free_again(scene.world.tenant_id)
+    scene.ledger.assert_all_is_free_again(scene.sandbox.tenant_id)
 
 
 def test_an_allocation_outlives_the_end_of_the_whole_server(scene: Scene) -> None:
     for state, phase in STEPS if SLOW else STEPS[1::2]:
         live_through(scene, "everything", state, phase)
-    scene.ledger.assert_all_is_free_again(scene.world.tenant_id)
+    scene.ledger.assert_all_is_free_again(scene.sandbox.tenant_id)
 
 
 def test_many_allocations_outlive_kills_at_random_and_every_event_is_relayed_in_order(scene: Scene) -> None:
-    world, ledger = scene.world, scene.ledger
+    sandbox, ledger = scene.sandbox, scene.ledger
     made: list[str] = []
     wish = NewAllocation(sku="h100-slice", gpu_count=1, count=12)
-    insist(lambda: made.extend(a.id for a in world.admin.allocations.create(world.project_id, wish)))
+    insist(lambda: made.extend(a.id for a in sandbox.admin.allocations.create(sandbox.project_id, wish)))
     kill_at_random(scene, random.Random(1))
     for allocation_id in made:
         release(scene, allocation_id)
@@ -106,7 +106,7 @@ def test_many_allocations_outlive_kills_at_random_and_every_event_is_relayed_in_
         ledger.wait_for_step(allocation_id, "released", None)
         ledger.assert_lived_once(allocation_id)
     ledger.assert_nothing_is_held_twice()
-    ledger.assert_all_is_free_again(world.tenant_id)
+    ledger.assert_all_is_free_again(sandbox.tenant_id)
     happened = [row["id"] for row in ledger.rows("SELECT id FROM events ORDER BY transaction_id, sequence")]
     until(lambda: relayed(scene) == happened, "every event in the file, in order")
 
@@ -125,8 +125,8 @@ def relayed(scene: Scene) -> list[str]:
 
 
 def live_through(scene: Scene, victim: str, state: str, phase: str | None) -> None:
-    world, ledger = scene.world, scene.ledger
-    made = create(world)
+    sandbox, ledger = scene.sandbox, scene.ledger
+    made = create(sandbox)
     if state == "releasing":
         release(scene, made)
     if state != "requested":  # which is over too soon to be waited for: kill at once
@@ -139,22 +139,22 @@ def live_through(scene: Scene, victim: str, state: str, phase: str | None) -> No
     ledger.assert_nothing_is_held_twice()
 
 
-def create(world: World) -> str:
+def create(sandbox: Sandbox) -> str:
     made: list[str] = []
     wish = NewAllocation(sku="h100-node")
-    insist(lambda: made.append(world.admin.allocations.create(world.project_id, wish)[0].id))
+    insist(lambda: made.append(sandbox.admin.allocations.create(sandbox.project_id, wish)[0].id))
     return made[0]
 
 
 def release(scene: Scene, allocation_id: str) -> None:
     scene.ledger.wait_for_step(allocation_id, "active", None)
-    insist(lambda: scene.world.admin.allocations.release(scene.world.project_id, allocation_id))
+    insist(lambda: scene.sandbox.admin.allocations.release(scene.sandbox.project_id, allocation_id))
 
 
 def test_a_creation_that_was_cut_off_and_repeated_makes_one_allocation(scene: Scene) -> None:
-    world, ledger = scene.world, scene.ledger
-    headers = {"Authorization": f"Bearer {world.bearer('project_member')}"}
-    path = f"{world.server.url}/api/v1/projects/{world.project_id}/allocations"
+    sandbox, ledger = scene.sandbox, scene.ledger
+    headers = {"Authorization": f"Bearer {sandbox.bearer('project_member')}"}
+    path = f"{sandbox.server.url}/api/v1/projects/{sandbox.project_id}/allocations"
     for milliseconds in (0, 1, 3, 6, 10, 15, 20) if SLOW else (0, 4, 9):
         body = {"sku": "h100-slice", "gpu_count": 1, "name": f"cut-{milliseconds}"}
         keyed = headers | {"Idempotency-Key": f"cut-off-after-{milliseconds}-ms"}
@@ -162,14 +162,14 @@ def test_a_creation_that_was_cut_off_and_repeated_makes_one_allocation(scene: Sc
         sending = threading.Thread(target=post)
         sending.start()
         time.sleep(milliseconds / 1000)
-        world.server.kill("api")
+        sandbox.server.kill("api")
         sending.join(60)
         made = until(post, "the answer to the repetition")
         rows = ledger.rows("SELECT id FROM allocations WHERE name = %s", body["name"])
         assert [row["id"] for row in rows] == [made]
         release(scene, made)
         ledger.wait_for_step(made, "released", None)
-    ledger.assert_all_is_free_again(world.tenant_id)
+    ledger.assert_all_is_free_again(sandbox.tenant_id)
 
 
 def post_once(path: str, body: dict[str, object], headers: dict[str, str]) -> str | None:
@@ -183,13 +183,13 @@ def post_once(path: str, body: dict[str, object], headers: dict[str, str]) -> st
 
 
 def test_a_restart_of_the_database_under_load_is_survived_by_every_process(scene: Scene) -> None:
-    world, ledger = scene.world, scene.ledger
-    before = {name: world.server.children(name) for name in ("api", "worker")}
-    token = world.bearer("project_member")
+    sandbox, ledger = scene.sandbox, scene.ledger
+    before = {name: sandbox.server.children(name) for name in ("api", "worker")}
+    token = sandbox.bearer("project_member")
     stop, odd = threading.Event(), list[str]()
 
     def keep_asking(number: int) -> None:
-        path = f"{world.server.url}/api/v1/projects/{world.project_id}/allocations"
+        path = f"{sandbox.server.url}/api/v1/projects/{sandbox.project_id}/allocations"
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
             while not stop.is_set():
                 answer = client.post(path, json={"sku": "h100-slice", "gpu_count": 1, "name": f"load-{number}"})
@@ -204,25 +204,25 @@ def test_a_restart_of_the_database_under_load_is_survived_by_every_process(scene
         thread.start()
     for _ in range(2):
         time.sleep(1)
-        world.server.kill("postgres")
-        ready(world)
+        sandbox.server.kill("postgres")
+        ready(sandbox)
     time.sleep(1)
     stop.set()
     for thread in load:
         thread.join(60)
     assert odd == []
-    assert {name: world.server.children(name) for name in before} == before
+    assert {name: sandbox.server.children(name) for name in before} == before
     for row in ledger.rows("SELECT id, project_id FROM allocations WHERE ended_at IS NULL"):
-        insist(partial(world.admin.allocations.release, row["project_id"], row["id"]))
+        insist(partial(sandbox.admin.allocations.release, row["project_id"], row["id"]))
     until(lambda: not ledger.rows("SELECT 1 FROM allocations WHERE ended_at IS NULL"), "the end of every allocation")
     ledger.assert_nothing_is_held_twice()
-    ledger.assert_all_is_free_again(world.tenant_id)
+    ledger.assert_all_is_free_again(sandbox.tenant_id)
 
 
-def ready(world: World) -> None:
+def ready(sandbox: Sandbox) -> None:
     def look() -> bool:
         try:
-            return httpx.get(f"{world.server.url}/readyz", timeout=5).status_code == 200
+            return httpx.get(f"{sandbox.server.url}/readyz", timeout=5).status_code == 200
         except httpx.TransportError:
             return False
 

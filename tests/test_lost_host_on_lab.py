@@ -9,8 +9,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 
 def test_a_host_that_lost_power_is_released_at_once_and_wiped_when_it_is_back() -> None:
-    with lab_site("lost", 1, node_lost_seconds="5", release_deadline_seconds="3600") as (world, fleet):
-        admin, project = world.admin, world.project_id
+    with lab_site("lost", 1, node_lost_seconds="5", release_deadline_seconds="3600") as (sandbox, fleet):
+        admin, project = sandbox.admin, sandbox.project_id
         (held,) = admin.allocations.create(project, NewAllocation(sku="h100-node"))
         assert list(admin.allocations.follow(project, [held.id], 120))[-1].state == "active"
         fleet.hosts[0].power_cut()

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gpuaas_sdk import Allocation, GpuaasError, NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_sdk.testing.agents import SimulatedAgents
 from system_support.server import RunningServer
-from system_support.world import World
 
 PATIENT = "3600"  # far beyond any test: what ends, ends without waiting for it
 
@@ -20,13 +20,13 @@ def quick_server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def place(quick_server: RunningServer) -> World:
-    made = World.create(quick_server)
+def place(quick_server: RunningServer) -> Sandbox:
+    made = Sandbox.create(quick_server)
     made.offer()
     return made
 
 
-def shown_when(place: World, allocation: Allocation, true: Callable[[Allocation], bool], what: str) -> Allocation:
+def shown_when(place: Sandbox, allocation: Allocation, true: Callable[[Allocation], bool], what: str) -> Allocation:
     def look() -> Allocation | None:
         found = place.admin.allocations.show(place.project_id, allocation.id)
         return found if true(found) else None
@@ -34,17 +34,17 @@ def shown_when(place: World, allocation: Allocation, true: Callable[[Allocation]
     return place.admin.wait_for(look, 60, what)
 
 
-def active(place: World, sku: str = "h100-node") -> Allocation:
+def active(place: Sandbox, sku: str = "h100-node") -> Allocation:
     (made,) = place.admin.allocations.create(place.project_id, NewAllocation(sku=sku, name="trainer"))
     return list(place.admin.allocations.follow(place.project_id, [made.id], 60))[-1]
 
 
-def lose(place: World, agents: SimulatedAgents, allocation: Allocation) -> Allocation:
+def lose(place: Sandbox, agents: SimulatedAgents, allocation: Allocation) -> Allocation:
     agents.kill()
     return shown_when(place, allocation, lambda one: one.health == "unhealthy", "the loss of the host")
 
 
-def test_a_released_allocation_of_a_lost_host_ends_at_once_and_is_wiped_when_the_host_is_back(place: World) -> None:
+def test_a_released_allocation_of_a_lost_host_ends_at_once_and_is_wiped_when_the_host_is_back(place: Sandbox) -> None:
     with place.simulated_agents(1, first_index=600) as (nodes, agents):
         held = active(place)
         assert held.health == "healthy"
@@ -67,7 +67,7 @@ def test_a_released_allocation_of_a_lost_host_ends_at_once_and_is_wiped_when_the
         assert told[-6:] == [*wanted, "allocation.releasing", "allocation.released"]
 
 
-def test_a_lost_host_that_comes_back_by_itself_keeps_its_allocation(place: World) -> None:
+def test_a_lost_host_that_comes_back_by_itself_keeps_its_allocation(place: Sandbox) -> None:
     with place.simulated_agents(1, first_index=610) as (_, agents):
         held = active(place)
         lose(place, agents, held)
@@ -78,7 +78,7 @@ def test_a_lost_host_that_comes_back_by_itself_keeps_its_allocation(place: World
         assert told[-2:] == ["allocation.host_lost", "allocation.host_back"]
 
 
-def test_an_allocation_is_replaced_elsewhere_within_the_same_quota(place: World) -> None:
+def test_an_allocation_is_replaced_elsewhere_within_the_same_quota(place: Sandbox) -> None:
     with (
         place.simulated_agents(1, first_index=620) as (_, agents),
         place.simulated_fleet(1, first_index=630) as others,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gpuaas_sdk import GpuaasError, NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def own_server() -> Iterator[RunningServer]:
 
 
 def test_maintenance_begins_by_itself_keeps_new_allocations_away_and_is_ended(own_server: RunningServer) -> None:
-    place = World.create(own_server)
+    place = Sandbox.create(own_server)
     place.offer()
     with place.simulated_fleet(1, first_index=700) as (node,):
         (held,) = place.admin.allocations.create(place.project_id, NewAllocation(sku="h100-slice", gpu_count=1))

@@ -12,12 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gpuaas_sdk.testing import Sandbox
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.rules import Level
 from system_support.policy_callers import RELATIONS, Caller, PolicyFixture, policy_fixture
 from system_support.policy_requests import RECIPES, Recipe
 from system_support.server import RunningServer
-from system_support.world import World
 
 GOLDEN = Path(__file__).parent / "golden" / "uncovered_endpoints.txt"
 RUN = secrets.token_hex(4)
@@ -42,7 +42,7 @@ def endpoints(server: RunningServer) -> dict[str, Endpoint]:
 
 @pytest.fixture(scope="module")
 def fixture(server: RunningServer) -> Iterator[PolicyFixture]:
-    home, away = World.create(server), World.create(server)
+    home, away = Sandbox.create(server), Sandbox.create(server)
     home.offer()
     with policy_fixture(home, away) as everybody:
         yield everybody

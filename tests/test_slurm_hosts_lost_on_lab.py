@@ -50,9 +50,9 @@ def test_a_worker_whose_host_is_off_is_forgotten_at_once_and_cleared_when_it_is_
 def test_a_worker_whose_allocation_is_released_leaves_the_cluster_first(lab: SlurmLab, cluster: str) -> None:
     node, place = lab.node(cluster, 2), lab.places[2]
     waiting = lab.submitted("-w", node, "--begin=now+1hour")
-    lab.world.admin.allocations.release(lab.project_id, place)
+    lab.sandbox.admin.allocations.release(lab.project_id, place)
     lab.comes(lambda: all(one.allocation_id != place for one in lab.workers(cluster)), "its leaving")
-    ended = lab.world.admin.operations.list(lab.project_id, instance_id=cluster).all()
+    ended = lab.sandbox.admin.operations.list(lab.project_id, instance_id=cluster).all()
     [left] = [one for one in ended if one.parameters.get("release_of") == [place]]
     assert (left.kind, lab.succeeds(left).status) == ("remove", "succeeded")
     assert node not in lab.nodes()
@@ -73,7 +73,7 @@ def test_a_worker_that_was_forced_out_opens_nothing_with_the_key_that_it_knew(la
     node, known = lab.node(cluster, 3), lab.key()
     lab.hosts[3].power_cut()
     failed = lab.fails(lab.change(cluster, "remove", 3), "host_unreachable")
-    asked = lab.world.admin.operations
+    asked = lab.sandbox.admin.operations
     asked.force(lab.project_id, failed.id, "it burnt down")
     assert [one.allocation_id for one in lab.workers(cluster)] == [lab.places[0]]
     assert [one.verified for one in lab.receipts(failed)] == [False]
@@ -111,10 +111,10 @@ def test_a_cluster_whose_controllers_allocation_is_gone_is_unhealthy_and_its_wor
 ) -> None:
     instance = lab.launched("beheaded", [1], packages="host")
     place = lab.places[0]
-    lab.world.admin.allocations.release(lab.project_id, place)
+    lab.sandbox.admin.allocations.release(lab.project_id, place)
 
     def released() -> Allocation | None:
-        seen = lab.world.admin.allocations.show(lab.project_id, place)
+        seen = lab.sandbox.admin.allocations.show(lab.project_id, place)
         return None if seen.state in ("active", "releasing") else seen
 
     ended = wait_for(released, 180.0, what="the release")

@@ -34,7 +34,7 @@ def every_verb(lab: SlurmLab, name: str) -> list[Operation]:
 
     With the rotations of the key that follow when a worker has left, by which the jobs of the rest are believed.
     """
-    asked = lab.world.admin.instances
+    asked = lab.sandbox.admin.instances
     intent = [Placement(component_key=key, allocation_id=lab.places[0]) for key in ("controller", "worker")]
     new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD, inputs={"packages": "host"})
     started = asked.create(lab.project_id, new)

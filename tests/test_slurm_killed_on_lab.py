@@ -30,7 +30,7 @@ def launch_old(lab: SlurmLab, name: str) -> tuple[str, Operation]:
     """Of the older of two versions, on the first host."""
     intent = [Placement(component_key=key, allocation_id=lab.places[0]) for key in ("controller", "worker")]
     new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD)
-    started = lab.world.admin.instances.create(lab.project_id, new)
+    started = lab.sandbox.admin.instances.create(lab.project_id, new)
     return started.instance.id, lab.succeeds(started.operation)
 
 
@@ -65,7 +65,7 @@ def test_packages_come_from_the_artifact_change_with_the_version_and_go_with_the
         lab.comes(lambda: lab.job(job) == "RUNNING", "the job")
         first = brought(lab)
         for version, verb in ((NEW, "upgrade"), (OLD, "rollback")):
-            asked = lab.world.admin.instances
+            asked = lab.sandbox.admin.instances
             lab.succeeds(
                 asked.upgrade(lab.project_id, instance, version).operation
                 if verb == "upgrade"
@@ -89,7 +89,7 @@ def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes
         instance, deployed = launch_old(lab, "killed")
         done = [deployed, lab.succeeds(lab.add(instance, 1))]
         assert len(set(lab.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
-        upgrade = lab.world.admin.instances.upgrade(lab.project_id, instance, NEW)
+        upgrade = lab.sandbox.admin.instances.upgrade(lab.project_id, instance, NEW)
         done += [lab.succeeds(upgrade.operation), lab.succeeds(lab.change(instance, "remove", 1))]
         assert lab.as_user("srun", "-Q", "--input=none", "hostname") == lab.hosts[0].name
         done += [lab.torn_down(instance), *lab.rotations(instance)]

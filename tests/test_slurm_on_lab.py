@@ -46,7 +46,7 @@ def test_a_cluster_of_one_node_is_ready_for_its_users_when_it_says_so(lab: Slurm
 
 def refused(lab: SlurmLab, instance: str, kind: str, *, component: str = "worker") -> str:
     """Why it cannot be asked for, of the member on the first host; it is not offered either."""
-    found = lab.world.admin.instances.members(lab.project_id, instance)
+    found = lab.sandbox.admin.instances.members(lab.project_id, instance)
     place, other = lab.places[0], lab.places[1]
     target = next(one for one in found if (one.component_key, one.allocation_id) == (component, place))
     assert kind not in target.allowed_actions
@@ -320,7 +320,7 @@ def test_login_users_their_homes_keys_and_processes_go_with_the_cluster_and_are_
     host.run(["mv", "/usr/sbin/userdel.away", "/usr/sbin/userdel"])
     gone = lab.torn_down(instance)
     receipt = lab.receipts(gone)[0]
-    checks = {one.name: one for one in lab.world.admin.receipts.show(lab.project_id, receipt.id).checks}
+    checks = {one.name: one for one in lab.sandbox.admin.receipts.show(lab.project_id, receipt.id).checks}
     assert [(checks[name].looked_for, checks[name].verdict) for name in ("users", "authorized_keys")] == [
         (["ann", "bob"], "absent")
     ] * 2

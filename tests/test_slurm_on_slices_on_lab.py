@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[SlurmLab]:
-    with lab_site("slurm-slices", 1) as (world, fleet):
-        made = SlurmLab(world, Slurm.slug)
+    with lab_site("slurm-slices", 1) as (sandbox, fleet):
+        made = SlurmLab(sandbox, Slurm.slug)
         made.publish(MANIFEST, packages())
         made.fleet, made.places = fleet, made.allocate(2, "h100-slice", 2)
         with at_work(Slurm(), made.controller()):
@@ -27,7 +27,7 @@ def lab() -> Iterator[SlurmLab]:
 
 def inside(lab: SlurmLab, place: str, folder: Path, command: str) -> str:
     """What a person in the slice gets to see, as a login user of the cluster."""
-    ssh_client = SshClient(lab.world.admin, lab.project_id, place, folder)
+    ssh_client = SshClient(lab.sandbox.admin, lab.project_id, place, folder)
     ssh_client.get_certificate()
     ran = ssh_client.run(f"sudo runuser -u {USER} -- {command}", seconds=40)
     return (ran.stdout + ran.stderr).strip()

@@ -34,7 +34,7 @@ class Shared:
 
     @property
     def home_account(self) -> str:
-        home = self.lab.world.admin.projects.show(self.lab.project_id)
+        home = self.lab.sandbox.admin.projects.show(self.lab.project_id)
         return f"project-{home.slug}"
 
     def run(self, account: str, host: int, *options: str) -> str:
@@ -42,16 +42,16 @@ class Shared:
         return self.lab.as_user("srun", "-Q", "--input=none", f"--account={account}", *options, *said, host=host)
 
     def totals(self, project_id: str) -> dict[str, int]:
-        found = self.lab.world.admin.app_usage.totals(project_id, instance_id=self.instance)
+        found = self.lab.sandbox.admin.app_usage.totals(project_id, instance_id=self.instance)
         return {one.metric: one.quantity for one in found}
 
     def told_usage(self) -> list[Event]:
         """What the second project's people hear of it."""
-        told = self.lab.world.admin.events.page(self.other, tail=100).items
+        told = self.lab.sandbox.admin.events.page(self.other, tail=100).items
         return [one for one in told if one.type == "app_usage.recorded"]
 
     def state(self, allocation_id: str) -> str:
-        return self.lab.world.admin.allocations.show(self.other, allocation_id).state
+        return self.lab.sandbox.admin.allocations.show(self.other, allocation_id).state
 
     def accounted(self, *accounts: str) -> int:
         """Runs that have ended, as Slurm itself counts them; without accounts, of all."""
@@ -73,16 +73,16 @@ class Shared:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Shared]:
-    with lab_site("slurm-prj", 2, LAYER) as (world, fleet):
-        lab = SlurmLab(world, Slurm.slug)
+    with lab_site("slurm-prj", 2, LAYER) as (sandbox, fleet):
+        lab = SlurmLab(sandbox, Slurm.slug)
         lab.publish(MANIFEST, packages())
         slug = f"serve-{secrets.token_hex(3)}"
-        other = world.admin.projects.create(world.tenant_id, slug, "Serving")
+        other = sandbox.admin.projects.create(sandbox.tenant_id, slug, "Serving")
         [first] = lab.allocate(1, "h100-node", None)
-        [made] = world.admin.allocations.create(other.id, NewAllocation(sku="h100-node"))
-        *_, last = world.admin.allocations.follow(other.id, [made.id], 120)
+        [made] = sandbox.admin.allocations.create(other.id, NewAllocation(sku="h100-node"))
+        *_, last = sandbox.admin.allocations.follow(other.id, [made.id], 120)
         assert last.state == "active"
-        node = world.admin.nodes.show(world.admin.allocations.show(lab.project_id, first).node_id or "")
+        node = sandbox.admin.nodes.show(sandbox.admin.allocations.show(lab.project_id, first).node_id or "")
         fleet.hosts.sort(key=lambda host: host.name != node.name)  # the cluster's own comes first
         lab.fleet, lab.places = fleet, [first, made.id]
         yield Shared(lab, other.id, slug)
@@ -99,7 +99,7 @@ def at_work_here(shared: Shared) -> Iterator[None]:
 
 
 def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Shared, at_work_here: None) -> None:
-    lab, admin = shared.lab, shared.lab.world.admin
+    lab, admin = shared.lab, shared.lab.sandbox.admin
     serving = admin.instances.set_served_project(lab.project_id, shared.instance, shared.other)
     assert serving.operation is not None
     lab.succeeds(serving.operation)
@@ -119,7 +119,7 @@ def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Sha
 
 
 def test_people_of_the_second_project_find_how_to_work_and_can_operate_nothing(shared: Shared) -> None:
-    lab, admin = shared.lab, shared.lab.world.admin
+    lab, admin = shared.lab, shared.lab.sandbox.admin
     [seen] = list(admin.instances.list(shared.other, served=True))
     shown = admin.instances.show(shared.other, seen.id)
     assert (shown.id, shown.allowed_actions) == (shared.instance, [])
@@ -132,7 +132,7 @@ def test_people_of_the_second_project_find_how_to_work_and_can_operate_nothing(s
 
 
 def test_the_release_of_its_allocation_takes_the_worker_out_of_the_cluster_first(shared: Shared) -> None:
-    lab, admin = shared.lab, shared.lab.world.admin
+    lab, admin = shared.lab, shared.lab.sandbox.admin
     theirs = lab.node(shared.instance, 1)
     admin.allocations.release(shared.other, lab.places[1])
     lab.comes(lambda: shared.state(lab.places[1]) == "released", "the release", 120)
@@ -144,7 +144,7 @@ def test_the_release_of_its_allocation_takes_the_worker_out_of_the_cluster_first
 
 
 def test_an_account_that_is_closed_takes_no_new_jobs_and_is_opened_again(shared: Shared) -> None:
-    lab, calls = shared.lab, shared.lab.world.admin.instances
+    lab, calls = shared.lab, shared.lab.sandbox.admin.instances
     known = lab.key()
     left = calls.remove_served_project(lab.project_id, shared.instance, shared.other)
     assert left.operation is not None
@@ -163,7 +163,7 @@ def test_an_account_that_is_closed_takes_no_new_jobs_and_is_opened_again(shared:
 def test_nothing_is_lost_or_doubled_when_the_controller_is_killed_at_every_step_of_the_end(
     shared: Shared, tmp_path: Path
 ) -> None:
-    lab, calls = shared.lab, shared.lab.world.admin.instances
+    lab, calls = shared.lab, shared.lab.sandbox.admin.instances
     running = lab.submitted(f"--account={shared.account}")  # cancelled with the cluster, and paid for until then
     lab.comes(lambda: lab.job(running) == "RUNNING", "the job")
     shared.run_and_accounted(shared.home_account)

@@ -32,9 +32,9 @@ def settled_in(lab: SlurmLab, built: list[Path]) -> None:
     """On the second host, as the README says: environment, secret, unit."""
     machine, settings = lab.hosts[1], lab.controller()
     packaged.install(machine, PLACE, built)
-    agents = httpx.get(f"{lab.world.server.url}/api/v1/agent/ca", timeout=10)
+    agents = httpx.get(f"{lab.sandbox.server.url}/api/v1/agent/ca", timeout=10)
     machine.write_file("/etc/gpuaas-slurm/ca.pem", agents.json()["ca_pem"])
-    [url] = json.loads(lab.world.server.environment["GPUAAS_AGENT_URLS"])
+    [url] = json.loads(lab.sandbox.server.environment["GPUAAS_AGENT_URLS"])
     environment = {"URL": url, "PROJECT": settings.project_id, "CLIENT_ID": settings.client_id}
     environment |= {"CA_FILE": "/etc/gpuaas-slurm/ca.pem"}
     lines = [f"GPUAAS_{name}={value}\n" for name, value in environment.items()]

@@ -11,10 +11,10 @@ import pytest
 
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation, NewSshGrant
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.server import RunningServer
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 SETTLE = 90.0
@@ -26,31 +26,31 @@ class Site:
 
     fleet: Fleet
     server: RunningServer
-    world: World
+    sandbox: Sandbox
 
     def allocate(self, sku: str, gpu_count: int | None = None) -> Allocation:
         new = NewAllocation(sku=sku, gpu_count=gpu_count)
-        return self.world.admin.allocations.create(self.world.project_id, new)[0]
+        return self.sandbox.admin.allocations.create(self.sandbox.project_id, new)[0]
 
     def settle(self, allocation: Allocation) -> Allocation:
         """Follow it to rest, through whatever the test kills: the client tries again."""
-        changes = list(self.world.admin.allocations.follow(self.world.project_id, [allocation.id], SETTLE))
+        changes = list(self.sandbox.admin.allocations.follow(self.sandbox.project_id, [allocation.id], SETTLE))
         return changes[-1]
 
     def release(self, allocation: Allocation) -> None:
-        self.world.admin.allocations.release(self.world.project_id, allocation.id)
+        self.sandbox.admin.allocations.release(self.sandbox.project_id, allocation.id)
 
     def host_of(self, allocation: Allocation) -> Host:
-        address = self.world.admin.nodes.show(allocation.node_id or "").address
+        address = self.sandbox.admin.nodes.show(allocation.node_id or "").address
         return next(host for host in self.fleet.hosts if host.address == address)
 
     def ssh_client(self, allocation: Allocation, directory: Path) -> SshClient:
-        ssh_client = SshClient(self.world.admin, self.world.project_id, allocation.id, directory)
+        ssh_client = SshClient(self.sandbox.admin, self.sandbox.project_id, allocation.id, directory)
         ssh_client.get_certificate()
         return ssh_client
 
     def slot_states(self, allocation: Allocation) -> set[str]:
-        return {slot.status for slot in self.world.admin.slots.list(allocation.node_id or "")}
+        return {slot.status for slot in self.sandbox.admin.slots.list(allocation.node_id or "")}
 
     def kill(self, victim: str, allocation: Allocation) -> None:
         if victim == "agent":
@@ -61,8 +61,8 @@ class Site:
 
 @contextmanager
 def _site() -> Iterator[Site]:
-    with lab_site("story", 2, wipe_grade="rebooted") as (world, fleet):
-        yield Site(fleet, world.server, world)
+    with lab_site("story", 2, wipe_grade="rebooted") as (sandbox, fleet):
+        yield Site(fleet, sandbox.server, sandbox)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,9 @@ def test_kill_during_provisioning_and_release_changes_nothing_but_the_time(
     assert not (host.upper / "opt/weights").exists()
     assert host.run(["systemctl", "is-active", "stays"], check=False).stdout.strip() == "inactive"
     states = [
-        e.name for e in site.world.admin.allocations.timeline(site.world.project_id, made.id).items if e.kind == "state"
+        e.name
+        for e in site.sandbox.admin.allocations.timeline(site.sandbox.project_id, made.id).items
+        if e.kind == "state"
     ]
     assert states == ["requested", "provisioning", "active", "releasing", "released"]
 
@@ -164,12 +166,12 @@ def test_a_granted_key_opens_until_the_grant_is_taken_back(site: Site, tmp_path:
     ssh_client = site.ssh_client(live, tmp_path)
     (tmp_path / f"{live.id}.key-cert.pub").unlink()
     assert not ssh_client.can_log_in  # the bare key, without certificate or grant
-    access = site.world.admin.ssh_access
+    access = site.sandbox.admin.ssh_access
     until = datetime.now(UTC) + timedelta(minutes=5)
     new = NewSshGrant(public_key=ssh_client.make_key(), expires_at=until)
-    grant = access.create_grant(site.world.project_id, live.id, new)
+    grant = access.create_grant(site.sandbox.project_id, live.id, new)
     wait_until(lambda: ssh_client.can_log_in, "the granted key opens")
-    access.delete_grant(site.world.project_id, live.id, grant.id)
+    access.delete_grant(site.sandbox.project_id, live.id, grant.id)
     wait_until(lambda: not ssh_client.can_log_in, "the key no longer opens")
     site.release(live)
     assert site.settle(live).state == "released"
@@ -182,13 +184,13 @@ def test_a_revoked_certificate_no_longer_opens_while_another_still_does(site: Si
     lost, kept = site.ssh_client(live, tmp_path / "lost"), site.ssh_client(live, tmp_path / "kept")
     assert lost.can_log_in
     assert kept.can_log_in
-    access = site.world.admin.ssh_access
-    [newer, older] = access.certificates(site.world.project_id, live.id)
-    ended = access.revoke_certificate(site.world.project_id, live.id, serial=older.serial, reason="laptop lost")
+    access = site.sandbox.admin.ssh_access
+    [newer, older] = access.certificates(site.sandbox.project_id, live.id)
+    ended = access.revoke_certificate(site.sandbox.project_id, live.id, serial=older.serial, reason="laptop lost")
     assert ended.revoked == [older.serial]
     wait_until(lambda: not lost.can_log_in, "the revoked certificate no longer opens")
     assert kept.can_log_in
-    access.revoke_certificate(site.world.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
+    access.revoke_certificate(site.sandbox.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
     wait_until(lambda: not kept.can_log_in, "no certificate of the holder opens")
     site.release(live)
     assert site.settle(live).state == "released"
@@ -210,7 +212,7 @@ def test_a_wipe_that_finds_a_trace_blocks_the_slots_and_a_retry_after_repair_fre
     if ended.state == "release_failed":
         assert site.slot_states(live) == {"cleanup_blocked"}
         host.run(["umount", "/opt/immutable"], check=False)
-        site.world.admin.allocations.retry_release(site.world.project_id, live.id)
+        site.sandbox.admin.allocations.retry_release(site.sandbox.project_id, live.id)
         ended = site.settle(live)
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
     assert not (host.upper / "opt/immutable").exists()

@@ -11,10 +11,10 @@ from http import HTTPStatus
 import httpx
 import pytest
 
+from gpuaas_sdk.testing import Sandbox
 from system_support.ledger import until
 from system_support.raw_http import HANG_SECONDS, Answer, Place, read_answer, request
 from system_support.server import RunningServer
-from system_support.world import World
 
 CALLER, PROJECT, TENANT = 3, 5, 7
 LONG_WAIT = 60
@@ -38,24 +38,24 @@ class Watch:
 @dataclass
 class Site:
     server: RunningServer
-    world: World
+    sandbox: Sandbox
     stack: ExitStack
 
     @property
     def place(self) -> Place:
         return Place(int(self.server.url.rpartition(":")[2]))
 
-    def sibling(self) -> World:
+    def sibling(self) -> Sandbox:
         """Another project of the same tenant."""
-        count = len(list(self.world.admin.projects.list(self.world.tenant_id)))
-        project = self.world.admin.projects.create(self.world.tenant_id, f"more-{count}", "More")
-        return replace(self.world, project_id=project.id)
+        count = len(list(self.sandbox.admin.projects.list(self.sandbox.tenant_id)))
+        project = self.sandbox.admin.projects.create(self.sandbox.tenant_id, f"more-{count}", "More")
+        return replace(self.sandbox, project_id=project.id)
 
-    def open_watch(self, world: World, token: str) -> Watch | Answer:
+    def open_watch(self, sandbox: Sandbox, token: str) -> Watch | Answer:
         """The stream when it was let in, or the refusal."""
         connection = socket.create_connection(("127.0.0.1", self.place.port), HANG_SECONDS)
         self.stack.callback(connection.close)
-        path = f"/api/v1/projects/{world.project_id}/events"
+        path = f"/api/v1/projects/{sandbox.project_id}/events"
         connection.sendall(request(path, Authorization=f"Bearer {token}", Accept="text/event-stream"))
         begin = b""
         while b"\r\n\r\n" not in begin:
@@ -92,7 +92,7 @@ def server() -> Iterator[RunningServer]:
 @pytest.fixture
 def site(server: RunningServer) -> Iterator[Site]:
     with ExitStack() as stack:
-        made = Site(server, World.create(server), stack)
+        made = Site(server, Sandbox.create(server), stack)
         yield made
     until(lambda: made.open_streams() == 0, "the end of all streams")
 
@@ -113,23 +113,23 @@ def refused(answer: Watch | Answer) -> str:
 
 
 def test_each_limit_is_kept_by_real_connections_and_others_are_let_in(site: Site) -> None:
-    world, other = site.world, site.sibling()
-    ann, ben = (world.bearer("project_viewer") for _ in range(2))
+    sandbox, other = site.sandbox, site.sibling()
+    ann, ben = (sandbox.bearer("project_viewer") for _ in range(2))
     cid, dora, eve = (other.bearer("project_viewer") for _ in range(3))
     for _ in range(CALLER):
-        opened(site.open_watch(world, ann))
-    assert refused(site.open_watch(world, ann)) == "caller"
+        opened(site.open_watch(sandbox, ann))
+    assert refused(site.open_watch(sandbox, ann)) == "caller"
     for _ in range(PROJECT - CALLER):
-        opened(site.open_watch(world, ben))
-    assert refused(site.open_watch(world, ben)) == "project"
+        opened(site.open_watch(sandbox, ben))
+    assert refused(site.open_watch(sandbox, ben)) == "project"
     for token in (cid, dora):
         opened(site.open_watch(other, token))
     assert refused(site.open_watch(other, eve)) == "tenant"
-    stranger = World.create(site.server)
+    stranger = Sandbox.create(site.server)
     opened(site.open_watch(stranger, stranger.bearer("project_viewer")))
     assert site.open_streams() == TENANT + 1
     page = httpx.get(
-        f"{site.server.url}/api/v1/projects/{world.project_id}/events",
+        f"{site.server.url}/api/v1/projects/{sandbox.project_id}/events",
         headers={"Authorization": f"Bearer {ann}"},
         timeout=60,
     )
@@ -138,18 +138,18 @@ def test_each_limit_is_kept_by_real_connections_and_others_are_let_in(site: Site
 
 @pytest.mark.parametrize("end", ["close", "cut"])
 def test_a_connection_that_ends_makes_room_for_the_next(site: Site, end: str) -> None:
-    token = site.world.bearer("project_viewer")
-    watches = [opened(site.open_watch(site.world, token)) for _ in range(CALLER)]
-    assert refused(site.open_watch(site.world, token)) == "caller"
+    token = site.sandbox.bearer("project_viewer")
+    watches = [opened(site.open_watch(site.sandbox, token)) for _ in range(CALLER)]
+    assert refused(site.open_watch(site.sandbox, token)) == "caller"
     getattr(watches[0], end)()
-    until(lambda: isinstance(site.open_watch(site.world, token), Watch), "room for another")
-    assert refused(site.open_watch(site.world, token)) == "caller"
+    until(lambda: isinstance(site.open_watch(site.sandbox, token), Watch), "room for another")
+    assert refused(site.open_watch(site.sandbox, token)) == "caller"
 
 
 def test_watches_and_long_polls_share_the_limit_and_a_refusal_is_counted(site: Site) -> None:
-    token = site.world.bearer("project_viewer")
+    token = site.sandbox.bearer("project_viewer")
     before = site.metric('gpuaas_streams_refused_total{limit="caller"}')
-    path = f"/api/v1/projects/{site.world.project_id}/events"
+    path = f"/api/v1/projects/{site.sandbox.project_id}/events"
     with httpx.Client(base_url=site.server.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         tail = client.get(path, params={"tail": 0}).json()["next_cursor"]
         polls = [socket.create_connection(("127.0.0.1", site.place.port), HANG_SECONDS) for _ in range(CALLER)]
@@ -157,21 +157,21 @@ def test_watches_and_long_polls_share_the_limit_and_a_refusal_is_counted(site: S
             site.stack.callback(poll.close)
             poll.sendall(request(f"{path}?after={tail}&wait={LONG_WAIT}", Authorization=f"Bearer {token}"))
         until(lambda: site.metric('gpuaas_streams{kind="long_poll"}') == CALLER, "all long polls")
-        assert refused(site.open_watch(site.world, token)) == "caller"
+        assert refused(site.open_watch(site.sandbox, token)) == "caller"
         again = client.get(path, params={"after": tail, "wait": LONG_WAIT})
         assert again.json()["code"] == "too_many_streams"
         for poll in polls:
             poll.close()
         until(
-            lambda: isinstance(site.open_watch(site.world, token), Watch), "room, long before the polls would end", 30
+            lambda: isinstance(site.open_watch(site.sandbox, token), Watch), "room, long before the polls would end", 30
         )
     assert site.metric('gpuaas_streams_refused_total{limit="caller"}') >= before + 2
 
 
 def test_an_event_reaches_every_watch_that_was_let_in(site: Site) -> None:
-    token = site.world.bearer("project_viewer")
-    watches = [opened(site.open_watch(site.world, token)) for _ in range(CALLER)]
-    site.world.admin.projects.update(site.world.project_id, name="Renamed")
+    token = site.sandbox.bearer("project_viewer")
+    watches = [opened(site.open_watch(site.sandbox, token)) for _ in range(CALLER)]
+    site.sandbox.admin.projects.update(site.sandbox.project_id, name="Renamed")
     for watch in watches:
         seen = b""
         while b"event: project.updated" not in seen:

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from gpuaas_cli.main import app
 from gpuaas_lab import Host
 from gpuaas_sdk import NewAllocation, Receipt
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
 from system_support.ssh_client import SshClient
-from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -44,14 +44,14 @@ REMOVE = "sudo rm -rf /opt/little /etc/systemd/system/little.service; sudo syste
 class Place:
     """One allocation on a real host, and the app on it."""
 
-    world: World
+    sandbox: Sandbox
     app: LittleApp
     host: Host
     allocation_id: str
     ssh_client: SshClient
 
     def receipt(self, operation_id: str) -> Receipt:
-        client, project = self.world.admin, self.world.project_id
+        client, project = self.sandbox.admin, self.sandbox.project_id
         [line] = client.receipts.list(project, operation_id=operation_id)
         return client.receipts.show(project, line.id)
 
@@ -66,23 +66,23 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def world_and_host() -> Iterator[tuple[World, Host]]:
-    with lab_site("teardown", 1) as (world, fleet):
-        yield world, fleet.hosts[0]
+def sandbox_and_host() -> Iterator[tuple[Sandbox, Host]]:
+    with lab_site("teardown", 1) as (sandbox, fleet):
+        yield sandbox, fleet.hosts[0]
 
 
 @pytest.fixture(params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
-def place(request: pytest.FixtureRequest, world_and_host: tuple[World, Host], tmp_path: Path) -> Iterator[Place]:
-    world, host = world_and_host
+def place(request: pytest.FixtureRequest, sandbox_and_host: tuple[Sandbox, Host], tmp_path: Path) -> Iterator[Place]:
+    sandbox, host = sandbox_and_host
     sku, gpus = request.param
-    made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
-    active = list(world.admin.allocations.follow(world.project_id, [made.id], 90.0))[-1]
+    made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+    active = list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 90.0))[-1]
     assert active.state == "active", active.failure
-    ssh_client = SshClient(world.admin, world.project_id, made.id, tmp_path)
+    ssh_client = SshClient(sandbox.admin, sandbox.project_id, made.id, tmp_path)
     ssh_client.get_certificate()
-    yield Place(world, LittleApp.publish(world.admin, world.project_id), host, made.id, ssh_client)
-    world.admin.allocations.release(world.project_id, made.id)
-    list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
+    yield Place(sandbox, LittleApp.publish(sandbox.admin, sandbox.project_id), host, made.id, ssh_client)
+    sandbox.admin.allocations.release(sandbox.project_id, made.id)
+    list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 120.0))
 
 
 def deployed(place: Place) -> str:
@@ -130,13 +130,13 @@ def test_a_forced_teardown_is_not_verified_for_ever_and_its_receipt_outlives_the
     place.app.say_done(lie)
     assert place.app.ended(lie).status == "failed"
     assert {"units", "processes", "ports", "paths", "users"} <= set(place.left(lie))
-    place.world.admin.operations.force(place.world.project_id, lie, "the disk will be shredded")
+    place.sandbox.admin.operations.force(place.sandbox.project_id, lie, "the disk will be shredded")
     forced = place.receipt(lie)
     assert (forced.status, forced.verified) == ("not_verified", False)
     assert forced.forced is not None
     assert forced.forced.reason == "the disk will be shredded"
     assert forced.left > 0
-    kept = place.world.admin.receipts.list(place.world.project_id, instance_id=instance_id)
+    kept = place.sandbox.admin.receipts.list(place.sandbox.project_id, instance_id=instance_id)
     assert [one.id for one in kept] == [forced.id]
 
 
@@ -145,9 +145,9 @@ def test_a_viewer_reads_on_the_command_line_what_is_left(place: Place, monkeypat
     lie = place.app.ask(instance_id, "stop")
     place.app.say_done(lie)
     place.app.ended(lie)
-    monkeypatch.setenv("GPUAAS_URL", place.world.server.url)
-    monkeypatch.setenv("GPUAAS_TOKEN", place.world.bearer("project_viewer"))
-    monkeypatch.setenv("GPUAAS_PROJECT", place.world.project_id)
+    monkeypatch.setenv("GPUAAS_URL", place.sandbox.server.url)
+    monkeypatch.setenv("GPUAAS_TOKEN", place.sandbox.bearer("project_viewer"))
+    monkeypatch.setenv("GPUAAS_PROJECT", place.sandbox.project_id)
     monkeypatch.setenv("COLUMNS", "200")
     listed = CliRunner().invoke(app, ["receipts", "list", "--instance", instance_id, "--status", "left"])
     receipt_id = place.receipt(lie).id
@@ -155,7 +155,7 @@ def test_a_viewer_reads_on_the_command_line_what_is_left(place: Place, monkeypat
     shown = CliRunner().invoke(app, ["receipts", "show", receipt_id]).stdout
     for part in ("CHECK", "VERDICT", "EVIDENCE", "little.service is loaded [little.service]", "teardown_incomplete"):
         assert part in shown
-    place.world.admin.operations.force(place.world.project_id, lie, "so that the allocation can be released")
+    place.sandbox.admin.operations.force(place.sandbox.project_id, lie, "so that the allocation can be released")
 
 
 def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: Place, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: 
     operation_id = place.app.ask(instance_id, "stop")
     lease = place.app.claim(operation_id)
     (tmp_path / "controller").mkdir()
-    project, controller = place.world.project_id, place.app.controller
+    project, controller = place.sandbox.project_id, place.app.controller
     ssh_client = SshClient(controller, project, place.allocation_id, tmp_path / "controller")
     access = controller.ssh_access.for_operation(project, operation_id, lease, ssh_client.make_key())
     [certificate] = access.certificates
@@ -183,7 +183,7 @@ def test_a_host_whose_agent_is_away_is_waited_for_and_asked_when_it_is_back(plac
     lease = place.app.claim(operation_id)
     place.tell(f"{STOP}; {REMOVE}")
     place.app.say_done(operation_id, lease)
-    waiting = place.world.admin.operations.show(place.world.project_id, operation_id)
+    waiting = place.sandbox.admin.operations.show(place.sandbox.project_id, operation_id)
     assert (waiting.status, waiting.phase) == ("running", "verifying")
     assert place.receipt(operation_id).status == "pending"
     place.host.run(["systemctl", "start", "gpuaas-agent"])  # it comes back in time, and the look goes on

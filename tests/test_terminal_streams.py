@@ -12,23 +12,23 @@ from websockets.sync.client import ClientConnection, connect
 
 from gpuaas_sdk import Client, NewAllocation, PasswordCredentials, Terminal
 from gpuaas_sdk.terminal import TerminalStream
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 SECONDS = 60.0  # a guard against hanging
 
 
 @dataclass
-class Stage:
-    world: World
+class Site:
+    sandbox: Sandbox
     allocation_id: str
 
     def open(self, client: Client | None = None) -> Terminal:
-        return (client or self.world.admin).terminals.open(self.world.project_id, self.allocation_id)
+        return (client or self.sandbox.admin).terminals.open(self.sandbox.project_id, self.allocation_id)
 
     @contextmanager
     def connected(self, path: str, **headers: str) -> Iterator[ClientConnection]:
-        url = self.world.server.url.replace("http", "ws") + path
+        url = self.sandbox.server.url.replace("http", "ws") + path
         with connect(url, additional_headers=headers, compression=None, proxy=None, open_timeout=SECONDS) as connection:
             yield connection
 
@@ -42,47 +42,47 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def stage(server: RunningServer) -> Iterator[Stage]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
-        list(world.admin.allocations.follow(world.project_id, [made.id], 60.0))
-        yield Stage(world, made.id)
+def site(server: RunningServer) -> Iterator[Site]:
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(1):
+        made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
+        list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 60.0))
+        yield Site(sandbox, made.id)
 
 
-def test_a_simulated_host_refuses_with_a_sentence(stage: Stage) -> None:
-    with TerminalStream(stage.world.admin, stage.open()) as stream:
+def test_a_simulated_host_refuses_with_a_sentence(site: Site) -> None:
+    with TerminalStream(site.sandbox.admin, site.open()) as stream:
         assert stream.receive(SECONDS) is None
     assert stream.end is not None
     assert (stream.end.reason, stream.end.exit_status) == ("not_opened", None)
     assert stream.end.sentence == "A simulated host has no shell (terminal_not_offered)."
 
 
-def test_a_stranger_is_told_why_before_the_stream_opens(stage: Stage) -> None:
-    path = stage.open().stream
-    assert stage.refusal(path) == (401, "unauthenticated")
-    assert stage.refusal(path, Authorization="Bearer nonsense") == (401, "token_invalid")
+def test_a_stranger_is_told_why_before_the_stream_opens(site: Site) -> None:
+    path = site.open().stream
+    assert site.refusal(path) == (401, "unauthenticated")
+    assert site.refusal(path, Authorization="Bearer nonsense") == (401, "token_invalid")
     for role, expected in (
         ("project_viewer", (403, "forbidden")),
         ("platform_operator", (403, "forbidden")),
         ("project_admin", (403, "forbidden")),  # who may open one, and did not open this one
     ):
-        assert stage.refusal(path, Authorization=f"Bearer {stage.world.bearer(role)}") == expected
-    elsewhere = World.create(stage.world.server).bearer("project_admin")
-    assert stage.refusal(path, Authorization=f"Bearer {elsewhere}") == (404, "not_found")
+        assert site.refusal(path, Authorization=f"Bearer {site.sandbox.bearer(role)}") == expected
+    elsewhere = Sandbox.create(site.sandbox.server).bearer("project_admin")
+    assert site.refusal(path, Authorization=f"Bearer {elsewhere}") == (404, "not_found")
     nowhere = path.replace("trm_0", "trm_1")
-    own = stage.world.bearer("project_admin")
-    assert stage.refusal(nowhere, Authorization=f"Bearer {own}") == (404, "not_found")
+    own = site.sandbox.bearer("project_admin")
+    assert site.refusal(nowhere, Authorization=f"Bearer {own}") == (404, "not_found")
 
 
-def test_a_cookie_opens_the_stream_from_our_own_pages_only(stage: Stage) -> None:
-    world, credentials = stage.world, stage.world.credentials("project_admin")
-    cookie = signed_in(world.server.url, credentials)
-    terminal = stage.open(Client(world.server.url, credentials=credentials))
-    assert stage.refusal(terminal.stream, Cookie=cookie) == (403, "origin_refused")
-    assert stage.refusal(terminal.stream, Cookie=cookie, Origin="https://evil.example") == (403, "origin_refused")
-    with stage.connected(terminal.stream, Cookie=cookie, Origin=world.server.url) as socket:
+def test_a_cookie_opens_the_stream_from_our_own_pages_only(site: Site) -> None:
+    sandbox, credentials = site.sandbox, site.sandbox.credentials("project_admin")
+    cookie = signed_in(sandbox.server.url, credentials)
+    terminal = site.open(Client(sandbox.server.url, credentials=credentials))
+    assert site.refusal(terminal.stream, Cookie=cookie) == (403, "origin_refused")
+    assert site.refusal(terminal.stream, Cookie=cookie, Origin="https://evil.example") == (403, "origin_refused")
+    with site.connected(terminal.stream, Cookie=cookie, Origin=sandbox.server.url) as socket:
         told = json.loads(socket.recv(SECONDS))
     assert (told["type"], told["reason"]) == ("ended", "not_opened")
 
@@ -94,8 +94,8 @@ def signed_in(url: str, credentials: PasswordCredentials) -> str:
     return f"gpuaas_session={answer.cookies['gpuaas_session']}"
 
 
-def test_only_the_node_of_the_allocation_brings_the_hosts_stream(stage: Stage) -> None:
-    path = f"/api/v1/agent/terminals/{stage.open().id}/stream"
-    assert stage.refusal(path) == (401, "agent_signature_invalid")
-    own = stage.world.bearer("platform_admin")
-    assert stage.refusal(path, Authorization=f"Bearer {own}") == (401, "agent_signature_invalid")
+def test_only_the_node_of_the_allocation_brings_the_hosts_stream(site: Site) -> None:
+    path = f"/api/v1/agent/terminals/{site.open().id}/stream"
+    assert site.refusal(path) == (401, "agent_signature_invalid")
+    own = site.sandbox.bearer("platform_admin")
+    assert site.refusal(path, Authorization=f"Bearer {own}") == (401, "agent_signature_invalid")

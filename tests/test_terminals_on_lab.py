@@ -19,11 +19,11 @@ import pytest
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Client, Denied, NewAllocation, Terminal
 from gpuaas_sdk.terminal import TerminalStream
+from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
 from system_support.ledger import Ledger, until
 from system_support.screen import Screen
 from system_support.server import RunningServer
-from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 IDLE = 12
@@ -31,23 +31,23 @@ IDLE = 12
 
 @dataclass
 class Site:
-    world: World
+    sandbox: Sandbox
     host: Host
     ledger: Ledger
 
     def allocate(self, owner: Client, sku: str, gpus: int | None) -> str:
-        made = owner.allocations.create(self.world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
-        active = list(owner.allocations.follow(self.world.project_id, [made.id], 90.0))[-1]
+        made = owner.allocations.create(self.sandbox.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+        active = list(owner.allocations.follow(self.sandbox.project_id, [made.id], 90.0))[-1]
         assert active.state == "active", active.failure
         assert "terminal_open" in active.allowed_actions
         return made.id
 
     def release(self, allocation_id: str) -> None:
-        self.world.admin.allocations.release(self.world.project_id, allocation_id)
+        self.sandbox.admin.allocations.release(self.sandbox.project_id, allocation_id)
         assert self.settled(allocation_id) == "released"
 
     def settled(self, allocation_id: str) -> str:
-        followed = self.world.admin.allocations.follow(self.world.project_id, [allocation_id], 120.0)
+        followed = self.sandbox.admin.allocations.follow(self.sandbox.project_id, [allocation_id], 120.0)
         return list(followed)[-1].state
 
     def runs(self, mark: str) -> bool:
@@ -55,18 +55,18 @@ class Site:
         return self.host.run(["pgrep", "-f", f"[s]leep {mark}"], check=False).returncode == 0
 
     def kinds(self, allocation_id: str) -> list[str]:
-        page = self.world.admin.events.page(self.world.project_id, subject=allocation_id)
+        page = self.sandbox.admin.events.page(self.sandbox.project_id, subject=allocation_id)
         return [event.type for event in page.items]
 
     def listed(self, allocation_id: str, terminal_id: str) -> Terminal:
-        found = self.world.admin.terminals.list(self.world.project_id, allocation_id)
+        found = self.sandbox.admin.terminals.list(self.sandbox.project_id, allocation_id)
         return next(one for one in found if one.id == terminal_id)
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with lab_site("terms", 1, terminal_idle_seconds=str(IDLE), terminals_per_allocation="4") as (world, fleet):
-        yield Site(world, host_of(fleet), Ledger(world.server.database_url()))
+    with lab_site("terms", 1, terminal_idle_seconds=str(IDLE), terminals_per_allocation="4") as (sandbox, fleet):
+        yield Site(sandbox, host_of(fleet), Ledger(sandbox.server.database_url()))
 
 
 def host_of(fleet: Fleet) -> Host:
@@ -75,52 +75,52 @@ def host_of(fleet: Fleet) -> Host:
 
 @pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
 def place(site: Site, request: pytest.FixtureRequest) -> Iterator[str]:
-    allocation_id = site.allocate(site.world.admin, *request.param)
+    allocation_id = site.allocate(site.sandbox.admin, *request.param)
     yield allocation_id
     site.release(allocation_id)
 
 
 def screen(site: Site, place: str, columns: int = 80, rows: int = 24) -> Screen:
-    return Screen.open(site.world.admin, site.world.project_id, place, columns, rows)
+    return Screen.open(site.sandbox.admin, site.sandbox.project_id, place, columns, rows)
 
 
 # The host is one: what needs all of it comes before the allocations that the other tests share.
 def test_a_release_hangs_up_at_once_and_the_wipe_is_as_clean_as_ever(site: Site) -> None:
     for sku, gpus in (("h100-node", None), ("h100-slice", 1)):
-        place = site.allocate(site.world.admin, sku, gpus)
+        place = site.allocate(site.sandbox.admin, sku, gpus)
         with screen(site, place) as person:
             person.stream.send(b"echo left > ~/behind; (setsid nohup sleep 4711 >/dev/null 2>&1 &); echo done\n")
             person.look_for(b"done\r\n")
-            site.world.admin.allocations.release(site.world.project_id, place)
+            site.sandbox.admin.allocations.release(site.sandbox.project_id, place)
             assert person.ends().reason == "released"
         assert site.settled(place) == "released"
-        assert site.world.admin.allocations.show(site.world.project_id, place).wipe_verified
+        assert site.sandbox.admin.allocations.show(site.sandbox.project_id, place).wipe_verified
         assert not site.runs("4711")
     assert os.listdir(site.host.upper / "var/lib/gpuaas/agent/terminals") == []
 
 
 def test_members_have_terminals_on_their_own_allocations_and_administrators_on_all(site: Site) -> None:
-    world = site.world
-    member, other, viewer = (world.person(f"project_{role}") for role in ("member", "member", "viewer"))
+    sandbox = site.sandbox
+    member, other, viewer = (sandbox.person(f"project_{role}") for role in ("member", "member", "viewer"))
     own = site.allocate(member, "h100-slice", 1)
-    for stranger in (other, viewer, world.person("platform_operator")):
-        assert "terminal_open" not in stranger.allocations.show(world.project_id, own).allowed_actions
+    for stranger in (other, viewer, sandbox.person("platform_operator")):
+        assert "terminal_open" not in stranger.allocations.show(sandbox.project_id, own).allowed_actions
         with pytest.raises(Denied):
-            stranger.terminals.open(world.project_id, own)
-    with Screen.open(member, world.project_id, own) as person:
+            stranger.terminals.open(sandbox.project_id, own)
+    with Screen.open(member, sandbox.project_id, own) as person:
         with pytest.raises(Denied):  # an administrator may close it, and never looks on
-            TerminalStream(world.admin, person.terminal)
+            TerminalStream(sandbox.admin, person.terminal)
         with pytest.raises(Denied):
-            other.terminals.close(world.project_id, own, person.terminal.id)
-        world.admin.terminals.close(world.project_id, own, person.terminal.id)
+            other.terminals.close(sandbox.project_id, own, person.terminal.id)
+        sandbox.admin.terminals.close(sandbox.project_id, own, person.terminal.id)
         end = person.ends()
         assert end.reason == "closed"
         assert "Administrator" in end.sentence
-    with Screen.open(world.person("project_admin"), world.project_id, own) as person:
+    with Screen.open(sandbox.person("project_admin"), sandbox.project_id, own) as person:
         person.run("true")
-    with Screen.open(member, world.project_id, own) as person:
+    with Screen.open(member, sandbox.project_id, own) as person:
         mark = start_sleeping(site, person)
-        world.admin.users.update(world.tenant_id, member.me.show().id, disabled=True)
+        sandbox.admin.users.update(sandbox.tenant_id, member.me.show().id, disabled=True)
         assert person.ends().reason == "access_lost"
         until(lambda: not site.runs(mark), "the end of what ran there")
     site.release(own)
@@ -152,10 +152,10 @@ def test_what_is_typed_and_shown_is_kept_nowhere(site: Site, place: str) -> None
     tables = site.ledger.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     for table in (row["tablename"] for row in tables):
         assert site.ledger.rows(f"SELECT 1 FROM {table} t WHERE t::text LIKE %s", f"%{secret}%") == [], table
-    assert secret not in site.world.server.log_file.read_text()
+    assert secret not in site.sandbox.server.log_file.read_text()
     assert secret not in site.host.agent_log(1000)
     [entry] = [
-        one for one in site.world.admin.audit.list(action="terminal_close") if one.resource_id == person.terminal.id
+        one for one in site.sandbox.admin.audit.list(action="terminal_close") if one.resource_id == person.terminal.id
     ]
     assert entry.details["why"] == "exited"
     assert int(str(entry.details["bytes_out"])) > 0
@@ -164,8 +164,20 @@ def test_what_is_typed_and_shown_is_kept_nowhere(site: Site, place: str) -> None
 def test_the_command_gives_its_own_terminal_over_and_hangs_up_by_tilde_and_dot(site: Site, place: str) -> None:
     master, slave = pty.openpty()
     resize(master, 90, 30)
-    environment = os.environ | {"GPUAAS_URL": site.world.server.url, "GPUAAS_TOKEN": site.world.bearer("project_admin")}
-    command = [sys.executable, "-m", "gpuaas_cli", "allocations", "terminal", place, "--project", site.world.project_id]
+    environment = os.environ | {
+        "GPUAAS_URL": site.sandbox.server.url,
+        "GPUAAS_TOKEN": site.sandbox.bearer("project_admin"),
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "gpuaas_cli",
+        "allocations",
+        "terminal",
+        place,
+        "--project",
+        site.sandbox.project_id,
+    ]
     with subprocess.Popen(
         ["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=environment
     ) as ran:
@@ -205,15 +217,15 @@ def shown_by(master: int, command: str) -> bytes:
 
 
 def test_two_replicas_join_the_streams_that_came_to_each(site: Site, place: str) -> None:
-    with RunningServer.replica_of(site.world.server, login_rate_per_minute="100000") as other:
-        with Screen.open(other.admin(), site.world.project_id, place) as person:
+    with RunningServer.replica_of(site.sandbox.server, login_rate_per_minute="100000") as other:
+        with Screen.open(other.admin(), site.sandbox.project_id, place) as person:
             assert person.run("stty size") == "24 80"
             assert len(person.run("head -c 300000 /dev/zero | tr '\\0' x")) == 300_000
             person.stream.resize(90, 30)
             until(lambda: person.run("stty size") == "30 90", "the new size")
             person.stream.send(b"exit 3\n")
             assert person.ends().exit_status == 3
-        with Screen.open(other.admin(), site.world.project_id, place) as person:
+        with Screen.open(other.admin(), site.sandbox.project_id, place) as person:
             mark = start_sleeping(site, person)
             other.kill("api")
             assert person.ends().reason == "interrupted"
@@ -238,17 +250,17 @@ def ended(site: Site, place: str, person: Screen, seconds: float = 90.0) -> Term
 
 
 def test_a_shell_that_writes_without_end_fills_no_memory_and_holds_up_nobody(site: Site, place: str) -> None:
-    [api], agent = site.world.server.children("api"), int(site.host.run(["pgrep", "-of", "gpuaas_agent"]).stdout)
+    [api], agent = site.sandbox.server.children("api"), int(site.host.run(["pgrep", "-of", "gpuaas_agent"]).stdout)
     agent_memory = ["grep", "VmRSS", f"/proc/{agent}/status"]
     with screen(site, place) as person:
         before = (resident(Path(f"/proc/{api}/status").read_text()), resident(site.host.run(agent_memory).stdout))
         person.stream.send(b"yes 0123456789012345678901234567890123456789\n")
         for _ in range(40):  # nobody reads; others are served all the same
-            site.world.admin.allocations.show(site.world.project_id, place)
+            site.sandbox.admin.allocations.show(site.sandbox.project_id, place)
             time.sleep(0.1)
         after = (resident(Path(f"/proc/{api}/status").read_text()), resident(site.host.run(agent_memory).stdout))
         assert max(now - then for now, then in zip(after, before, strict=True)) < 30_000, (before, after)
-        site.world.admin.terminals.close(site.world.project_id, place, person.terminal.id)
+        site.sandbox.admin.terminals.close(site.sandbox.project_id, place, person.terminal.id)
         assert ended(site, place, person).reason == "closed"
     until(lambda: site.host.run(["pgrep", "-x", "yes"], check=False).returncode == 1, "the end of yes")
 
@@ -279,8 +291,8 @@ def test_a_killed_agent_takes_its_terminals_along(site: Site, place: str) -> Non
 def test_a_killed_api_leaves_no_shell_and_no_open_record(site: Site, place: str) -> None:
     with screen(site, place) as person:
         mark = start_sleeping(site, person)
-        site.world.server.kill("api")
+        site.sandbox.server.kill("api")
         assert person.ends().reason == "interrupted"
-    site.world.server.wait_ready()
+    site.sandbox.server.wait_ready()
     until(lambda: not site.runs(mark), "the end of what ran there")
     assert ended(site, place, person).reason == "interrupted"

@@ -16,9 +16,9 @@ import psycopg
 import pytest
 
 from gpuaas_sdk import Client, NewAllocation, PasswordCredentials
+from gpuaas_sdk.testing import Sandbox
 from system_support.ledger import Ledger, until
 from system_support.server import RunningServer
-from system_support.world import World
 
 # Leases of a replica that dies are taken over soon; waits are longer than any deadline here, so only a wake-up ends them.
 SHORT = {"work_lease_seconds": "2", "login_rate_per_minute": "100000"}
@@ -28,7 +28,7 @@ FROZEN_ROUNDS = 12
 
 @dataclass
 class Pair:
-    world: World  # on the first
+    sandbox: Sandbox  # on the first
     first: RunningServer
     second: RunningServer
     ledger: Ledger
@@ -39,7 +39,7 @@ class Pair:
     def end(self, *allocation_ids: str) -> None:
         for allocation_id in allocation_ids:
             self.ledger.wait_for_step(allocation_id, "active", None)
-            self.world.admin.allocations.release(self.world.project_id, allocation_id)
+            self.sandbox.admin.allocations.release(self.sandbox.project_id, allocation_id)
         for allocation_id in allocation_ids:
             self.ledger.wait_for_step(allocation_id, "released", None)
 
@@ -50,11 +50,11 @@ def pair() -> Iterator[Pair]:
         for server in (first, second):  # ready is an api; a worker loads behind it, and is not missed by anybody else
             at_work = server.directory / "var" / "worker-metrics.address"
             until(at_work.exists, "both workers")
-        world = World.create(first)
-        world.offer()
+        sandbox = Sandbox.create(first)
+        sandbox.offer()
         # The agents speak to the second one only; what the first one is asked reaches them all the same.
-        with world.simulated_fleet(4, "--url", second.url):
-            yield Pair(world, first, second, Ledger(first.database_url()))
+        with sandbox.simulated_fleet(4, "--url", second.url):
+            yield Pair(sandbox, first, second, Ledger(first.database_url()))
 
 
 def test_both_workers_take_part_and_no_step_is_done_twice(pair: Pair) -> None:
@@ -67,11 +67,11 @@ def test_both_workers_take_part_and_no_step_is_done_twice(pair: Pair) -> None:
     )
     clients = [server.admin() for server in pair.both()]
     wish = NewAllocation(sku="h100-slice", gpu_count=1, count=16)
-    made = [a.id for client in clients for a in client.allocations.create(pair.world.project_id, wish)]
+    made = [a.id for client in clients for a in client.allocations.create(pair.sandbox.project_id, wish)]
     pair.end(*made)
     for allocation_id in made:
         pair.ledger.assert_lived_once(allocation_id)
-    pair.ledger.assert_all_is_free_again(pair.world.tenant_id)
+    pair.ledger.assert_all_is_free_again(pair.sandbox.tenant_id)
     owners = pair.ledger.rows("SELECT DISTINCT split_part(owner, ':', 2) AS pid FROM seen_owners")
     workers = {str(pid) for server in pair.both() for pid in server.children("worker")}
     assert {row["pid"] for row in owners} == workers
@@ -80,22 +80,22 @@ def test_both_workers_take_part_and_no_step_is_done_twice(pair: Pair) -> None:
 def test_a_wait_on_one_replica_ends_with_an_event_of_the_other(pair: Pair) -> None:
     for here, there in (pair.both(), pair.both()[::-1]):
         with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=f"{here.url}/api/v1", timeout=LONG_WAIT + 10) as http:
-            http.headers["Authorization"] = f"Bearer {pair.world.bearer('project_viewer')}"
-            path = f"/projects/{pair.world.project_id}/events"
+            http.headers["Authorization"] = f"Bearer {pair.sandbox.bearer('project_viewer')}"
+            path = f"/projects/{pair.sandbox.project_id}/events"
             cursor = http.get(path, params={"tail": 0}).json()["next_cursor"]
             waiting = pool.submit(http.get, path, params={"after": cursor, "wait": LONG_WAIT})
-            there.admin().projects.update(pair.world.project_id, name="Renamed")
+            there.admin().projects.update(pair.sandbox.project_id, name="Renamed")
             events = waiting.result(LONG_WAIT / 2).json()["items"]
         assert [event["type"] for event in events] == ["project.updated"]
 
 
 def test_the_same_key_on_both_replicas_at_once_makes_one_allocation(pair: Pair) -> None:
-    headers = {"Authorization": f"Bearer {pair.world.bearer('project_member')}"}
+    headers = {"Authorization": f"Bearer {pair.sandbox.bearer('project_member')}"}
     gate = threading.Barrier(4)
     made: list[str] = []
 
     def post(server: RunningServer, number: int) -> httpx.Response:
-        path = f"{server.url}/api/v1/projects/{pair.world.project_id}/allocations"
+        path = f"{server.url}/api/v1/projects/{pair.sandbox.project_id}/allocations"
         body = {"sku": "h100-slice", "gpu_count": 1, "name": f"once-{number}"}
         gate.wait(30)
         return httpx.post(path, json=body, headers=headers | {"Idempotency-Key": f"once-{number:04d}"}, timeout=30)
@@ -113,13 +113,13 @@ def test_the_same_key_on_both_replicas_at_once_makes_one_allocation(pair: Pair) 
 
 def test_a_frozen_replica_does_not_do_later_what_the_other_refused_under_the_same_key(pair: Pair) -> None:
     """Frozen at a random moment of its attempt; while it is, the quota is gone, so that the other replica refuses."""
-    headers = {"Authorization": f"Bearer {pair.world.bearer('project_member')}"}
+    headers = {"Authorization": f"Bearer {pair.sandbox.bearer('project_member')}"}
     [api] = pair.first.children("api")
     made: list[str] = []
     for number in range(FROZEN_ROUNDS):
         body = {"sku": "h100-slice", "gpu_count": 1, "name": f"frozen-{number}"}
         keyed = headers | {"Idempotency-Key": f"frozen-{number:04d}"}
-        posts = [partial(post_allocation, server.url, pair.world.project_id, body, keyed) for server in pair.both()]
+        posts = [partial(post_allocation, server.url, pair.sandbox.project_id, body, keyed) for server in pair.both()]
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(posts[0])
             time.sleep(random.uniform(0, 0.03))
@@ -156,12 +156,12 @@ def set_gpu_limit(pair: Pair, limit: int) -> None:
 
 def test_a_token_of_one_replica_is_good_on_the_other_and_ends_on_both(pair: Pair) -> None:
     email, password = "leaving@example.test", "a-long-phrase-for-leaving"
-    user = pair.world.admin.users.create(pair.world.tenant_id, email, "Leaving", password=password)
+    user = pair.sandbox.admin.users.create(pair.sandbox.tenant_id, email, "Leaving", password=password)
     token = Client(pair.first.url).sign_in(PasswordCredentials(email, password)).access_token
     headers = {"Authorization": f"Bearer {token}"}
     me = [httpx.get(f"{server.url}/api/v1/me", headers=headers, timeout=60).status_code for server in pair.both()]
     assert me == [200, 200]
-    pair.second.admin().users.update(pair.world.tenant_id, user.id, disabled=True)
+    pair.second.admin().users.update(pair.sandbox.tenant_id, user.id, disabled=True)
     for server in pair.both():
         until(partial(is_refused, f"{server.url}/api/v1/me", headers), "the end of the token")
 
@@ -171,12 +171,12 @@ def is_refused(path: str, headers: dict[str, str]) -> bool:
 
 
 def test_one_replica_finishes_what_the_other_had_begun_when_it_died(pair: Pair) -> None:
-    world, ledger = pair.world, pair.ledger
-    with world.simulated_fleet(1, "--delay-ms", "300", first_index=50) as nodes:
-        for node in world.admin.nodes.list():
+    sandbox, ledger = pair.sandbox, pair.ledger
+    with sandbox.simulated_fleet(1, "--delay-ms", "300", first_index=50) as nodes:
+        for node in sandbox.admin.nodes.list():
             if node.id != nodes[0].id and not node.cordoned and node.status != "retired":
-                world.admin.nodes.cordon(node.id, "its agents speak to the replica that dies")
-        made = pair.second.admin().allocations.create(world.project_id, NewAllocation(sku="h100-node"))[0].id
+                sandbox.admin.nodes.cordon(node.id, "its agents speak to the replica that dies")
+        made = pair.second.admin().allocations.create(sandbox.project_id, NewAllocation(sku="h100-node"))[0].id
         ledger.wait_for_step(made, "provisioning", "provision")
         os.kill(pair.second.process.pid, signal.SIGKILL)
         pair.second.process.wait(60)
@@ -185,4 +185,4 @@ def test_one_replica_finishes_what_the_other_had_begun_when_it_died(pair: Pair) 
         finally:
             pair.second.restart()
         ledger.assert_lived_once(made)
-        ledger.assert_all_is_free_again(world.tenant_id)
+        ledger.assert_all_is_free_again(sandbox.tenant_id)

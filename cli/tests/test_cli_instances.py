@@ -16,9 +16,9 @@ import pytest
 
 from gpuaas_cli.failures import ExitCode
 from gpuaas_sdk import ClaimedOperation
+from gpuaas_sdk.testing import Sandbox
 from system_support.plain_controller import LOST_DISK, Controller
 from system_support.server import RunningServer
-from system_support.world import World
 
 MANIFEST = """\
 manifest: 1
@@ -49,22 +49,22 @@ footprint: {{units: [echo.service]}}
 
 
 @pytest.fixture(scope="module")
-def app_world(server: RunningServer) -> Iterator[World]:
+def app_sandbox(server: RunningServer) -> Iterator[Sandbox]:
     """One fleet for the whole story: eight GPUs are enough for all of it."""
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(2, "--delay-ms", "20", first_index=7300 + secrets.randbelow(500)):
-        yield world
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(2, "--delay-ms", "20", first_index=7300 + secrets.randbelow(500)):
+        yield sandbox
 
 
 @pytest.fixture
-def operator(app_world: World, gpuaas: Any) -> Any:
-    server = app_world.server
+def operator(app_sandbox: Sandbox, gpuaas: Any) -> Any:
+    server = app_sandbox.server
     login = gpuaas(
         "login", server.admin_email, "--server", server.url, "--password-stdin", typed=f"{server.admin_password}\n"
     )
     assert login.code == 0, login.err
-    assert gpuaas("config", "set", "project", app_world.project_id).code == 0
+    assert gpuaas("config", "set", "project", app_sandbox.project_id).code == 0
     return gpuaas
 
 
@@ -104,13 +104,13 @@ def boxes(operator: Any) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def controller(operator: Any, app_world: World, app: str) -> Iterator[Controller]:
+def controller(operator: Any, app_sandbox: Sandbox, app: str) -> Iterator[Controller]:
     made = operator("service-accounts", "create", app, "--scope", "apps:control", "--app", app, "-o", "json")
     assert made.code == 0, made.err
     bound = operator("service-accounts", "show", app).out
     assert re.search(rf"Apps\s+{app}", bound), bound
     account: Any = made.json
-    where = (app_world.server.url, app_world.project_id, account["id"], account["key"]["secret"])
+    where = (app_sandbox.server.url, app_sandbox.project_id, account["id"], account["key"]["secret"])
     with Controller(*where) as running:
         yield running
     assert running.faults == []

@@ -9,9 +9,8 @@ import pytest
 
 from gpuaas_cli.failures import ExitCode
 from gpuaas_sdk import Client, ServiceAccountCredentials, UsageReport
-from gpuaas_sdk.testing import Stage
+from gpuaas_sdk.testing import CatalogApp, Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 MANIFEST = """\
 manifest: 1
@@ -31,53 +30,55 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def stage(server: RunningServer) -> Iterator[Stage]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1, "--delay-ms", "20", first_index=7900 + secrets.randbelow(90)):
-        made = Stage(world, f"notes-{secrets.token_hex(3)}")
+def catalog_app(server: RunningServer) -> Iterator[CatalogApp]:
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(1, "--delay-ms", "20", first_index=7900 + secrets.randbelow(90)):
+        made = CatalogApp(sandbox, f"notes-{secrets.token_hex(3)}")
         made.publish(MANIFEST.replace("{slug}", made.slug), secrets.token_bytes(32))
         yield made
 
 
 @pytest.fixture
-def operator(stage: Stage, gpuaas: Any) -> Any:
-    server = stage.world.server
+def operator(catalog_app: CatalogApp, gpuaas: Any) -> Any:
+    server = catalog_app.sandbox.server
     words = ("login", server.admin_email, "--server", server.url, "--password-stdin")
     assert gpuaas(*words, typed=f"{server.admin_password}\n").code == 0
-    assert gpuaas("config", "set", "project", stage.project_id).code == 0
+    assert gpuaas("config", "set", "project", catalog_app.project_id).code == 0
     return gpuaas
 
 
-def counted(stage: Stage, instance: str, *records: UsageReport) -> None:
+def counted(catalog_app: CatalogApp, instance: str, *records: UsageReport) -> None:
     """As the app's controller tells it."""
-    who = stage.controller()
+    who = catalog_app.controller()
     with Client(who.url, credentials=ServiceAccountCredentials(who.client_id, who.client_secret)) as client:
-        client.controller.report_usage(stage.project_id, instance, records)
+        client.controller.report_usage(catalog_app.project_id, instance, records)
 
 
-def test_a_second_project_is_served_sees_the_instance_and_its_own_usage(stage: Stage, operator: Any) -> None:
-    world = stage.world
+def test_a_second_project_is_served_sees_the_instance_and_its_own_usage(catalog_app: CatalogApp, operator: Any) -> None:
+    sandbox = catalog_app.sandbox
     slug = f"serve-{secrets.token_hex(3)}"
-    other = world.admin.projects.create(world.tenant_id, slug, "Serving")
-    instance, _ = stage.deploy("shared", [("head", stage.allocate(1)[0])])
+    other = sandbox.admin.projects.create(sandbox.tenant_id, slug, "Serving")
+    instance, _ = catalog_app.deploy("shared", [("head", catalog_app.allocate(1)[0])])
     busy = operator("instances", "serve", "shared", other.id)
     assert (busy.code, "operation_in_progress" in busy.err) == (ExitCode.CONFLICT, True)  # its deploy is not over
-    world.admin.operations.cancel(stage.project_id, world.admin.instances.show(stage.project_id, instance).operation_id)
+    sandbox.admin.operations.cancel(
+        catalog_app.project_id, sandbox.admin.instances.show(catalog_app.project_id, instance).operation_id
+    )
     served = operator("instances", "serve", "shared", other.id)
     assert (served.code, "there is nothing to do" in served.err + served.out) == (0, True), served.err
     assert slug in operator("instances", "projects", "shared").out
     assert [one["project_id"] for one in operator("instances", "projects", "shared", "-o", "json").json["items"]] == [
-        stage.project_id,
+        catalog_app.project_id,
         other.id,
     ]
     listed = operator("instances", "list", "--served", "--project", other.id, "-o", "json").items
     assert [one["id"] for one in listed] == [instance]
     same = {"metric": "notes", "unit": "count", "started_at": NOON, "ended_at": NOON}
     counted(
-        stage,
+        catalog_app,
         instance,
-        UsageReport(source_key="a/1", project_id=stage.project_id, quantity=3, **same),
+        UsageReport(source_key="a/1", project_id=catalog_app.project_id, quantity=3, **same),
         UsageReport(source_key="a/2", project_id=other.id, quantity=4, subject="page 2", **same),
     )
     shown = operator("usage", "list", "--instance", "shared", "--since", "2026-03-01T00:00Z", "--project", other.id)

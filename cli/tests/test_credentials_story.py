@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from system_support.world import World
+from gpuaas_sdk.testing import Sandbox
 
 
 @pytest.fixture
-def admin(world: World, gpuaas: Any) -> Any:
-    server = world.server
+def admin(sandbox: Sandbox, gpuaas: Any) -> Any:
+    server = sandbox.server
     login = ("login", server.admin_email, "--server", server.url, "--password-stdin")
     assert gpuaas(*login, typed=f"{server.admin_password}\n").code == 0
     return gpuaas
 
 
-def test_a_key_goes_from_custody_into_a_file_of_its_own(admin: Any, world: World, tmp_path: Path) -> None:
-    here, name, file = ("--project", world.project_id), f"robot-{secrets.token_hex(3)}", tmp_path / "robot.key"
+def test_a_key_goes_from_custody_into_a_file_of_its_own(admin: Any, sandbox: Sandbox, tmp_path: Path) -> None:
+    here, name, file = ("--project", sandbox.project_id), f"robot-{secrets.token_hex(3)}", tmp_path / "robot.key"
     [made] = admin("credentials", "create", name, "--kind", "ssh_key", *here, "-o", "json").items
     taken = admin("credentials", "get-key", name, "--to", str(file), *here)
     assert taken.code == 0, taken.err
@@ -38,15 +38,15 @@ def test_a_key_goes_from_custody_into_a_file_of_its_own(admin: Any, world: World
     assert [one["id"] for one in admin("credentials", "list", *here, "-o", "json").items] == [made["id"]]
 
 
-def test_the_key_of_the_store_is_rotated_and_the_old_one_destroyed(admin: Any, world: World) -> None:
-    world.admin.access_credentials.create(world.project_id, "kept", kind="ssh_key")
+def test_the_key_of_the_store_is_rotated_and_the_old_one_destroyed(admin: Any, sandbox: Sandbox) -> None:
+    sandbox.admin.access_credentials.create(sandbox.project_id, "kept", kind="ssh_key")
     [made] = admin("secret-keys", "rotate", "--reason", "yearly", "--yes", "-o", "json").items
 
     def settled() -> bool:
-        others = [one for one in world.admin.secret_keys.list() if one.id != made["id"]]
+        others = [one for one in sandbox.admin.secret_keys.list() if one.id != made["id"]]
         return all(one.retired_at is not None and one.protects == 0 for one in others)
 
-    world.admin.wait_for(settled, 30.0, what="the old keys to be destroyed")
-    assert world.admin.access_credentials.list(world.project_id).first(1)[0].name == "kept"
-    credential = world.admin.access_credentials.list(world.project_id).first(1)[0]
-    assert b"PRIVATE KEY" in world.admin.access_credentials.private_key(world.project_id, credential.id)
+    sandbox.admin.wait_for(settled, 30.0, what="the old keys to be destroyed")
+    assert sandbox.admin.access_credentials.list(sandbox.project_id).first(1)[0].name == "kept"
+    credential = sandbox.admin.access_credentials.list(sandbox.project_id).first(1)[0]
+    assert b"PRIVATE KEY" in sandbox.admin.access_credentials.private_key(sandbox.project_id, credential.id)

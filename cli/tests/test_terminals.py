@@ -10,8 +10,8 @@ import pytest
 
 from gpuaas_cli.raw_terminal import Escape
 from gpuaas_sdk import NewAllocation
+from gpuaas_sdk.testing import Sandbox
 from system_support.server import RunningServer
-from system_support.world import World
 
 
 @pytest.mark.parametrize(
@@ -32,16 +32,16 @@ def test_a_tilde_and_a_dot_at_a_lines_beginning_hang_up(typed: list[bytes], sent
 
 
 def test_a_host_without_a_shell_says_so_and_leaves_the_terminal_as_it_was(server: RunningServer) -> None:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
-        list(world.admin.allocations.follow(world.project_id, [made.id], 60.0))
-        environment = os.environ | {"GPUAAS_URL": server.url, "GPUAAS_TOKEN": world.bearer("project_admin")}
-        ran = on_a_terminal(["allocations", "terminal", made.id, "--project", world.project_id], environment)
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(1):
+        made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
+        list(sandbox.admin.allocations.follow(sandbox.project_id, [made.id], 60.0))
+        environment = os.environ | {"GPUAAS_URL": server.url, "GPUAAS_TOKEN": sandbox.bearer("project_admin")}
+        ran = on_a_terminal(["allocations", "terminal", made.id, "--project", sandbox.project_id], environment)
         assert ran.returncode == 1
         assert "A simulated host has no shell (terminal_not_offered)." in ran.stderr
-        [listed] = world.admin.terminals.list(world.project_id, made.id)
+        [listed] = sandbox.admin.terminals.list(sandbox.project_id, made.id)
         assert (listed.status, listed.reason) == ("ended", "not_opened")
 
 

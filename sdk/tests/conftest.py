@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from gpuaas_sdk.testing import RunningServer, World
+from gpuaas_sdk.testing import RunningServer, Sandbox
 
 
 @dataclass
@@ -109,12 +109,12 @@ class ScriptedServer:
 
 
 @pytest.fixture(scope="module")
-def fleet(server: RunningServer) -> Iterator[World]:
+def fleet(server: RunningServer) -> Iterator[Sandbox]:
     """A tenant and project for one file of tests, on the real server of the run, with one host."""
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        yield world
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(1):
+        yield sandbox
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ import pytest
 
 from gpuaas_sdk import AsyncClient, CapacityRefused, Conflict, NewAllocation, Token
 from gpuaas_sdk.signatures import digest_of
-from gpuaas_sdk.testing import World
+from gpuaas_sdk.testing import Sandbox
 
 SETTLE = 60.0
 
 
 @pytest.fixture
-async def client(fleet: World) -> AsyncIterator[AsyncClient]:
+async def client(fleet: Sandbox) -> AsyncIterator[AsyncClient]:
     async with AsyncClient(fleet.server.url, credentials=fleet.credentials("project_admin")) as one:
         yield one
 
 
 async def test_allocations_are_followed_until_they_are_settled_and_listed_page_by_page(
-    client: AsyncClient, fleet: World
+    client: AsyncClient, fleet: Sandbox
 ) -> None:
     project = fleet.project_id
     made = await client.allocations.create(project, NewAllocation(sku="h100-slice", gpu_count=1, count=2))
@@ -33,7 +33,7 @@ async def test_allocations_are_followed_until_they_are_settled_and_listed_page_b
         assert [last async for last in client.allocations.follow(project, [one.id], SETTLE)][-1].state == "released"
 
 
-async def test_a_watch_yields_events_and_resumes_after_its_cursor(client: AsyncClient, fleet: World) -> None:
+async def test_a_watch_yields_events_and_resumes_after_its_cursor(client: AsyncClient, fleet: Sandbox) -> None:
     project = fleet.project_id
     begin = await client.events.end(project)
     [made] = await client.allocations.create(project, NewAllocation(sku="h100-slice", gpu_count=1))
@@ -53,7 +53,7 @@ async def test_a_watch_yields_events_and_resumes_after_its_cursor(client: AsyncC
     assert [one.id for one in (*first, *rest)] == logged, "each event once, in order, without a gap"
 
 
-async def test_a_file_is_uploaded_checked_and_downloaded(client: AsyncClient, fleet: World, tmp_path: Path) -> None:
+async def test_a_file_is_uploaded_checked_and_downloaded(client: AsyncClient, fleet: Sandbox, tmp_path: Path) -> None:
     project, source = fleet.project_id, tmp_path / "blob"
     source.write_bytes(secrets.token_bytes(3 << 20))
     intent = await client.publish_intents.create(project, "blob", "weights", size_bytes=source.stat().st_size)
@@ -67,7 +67,7 @@ async def test_a_file_is_uploaded_checked_and_downloaded(client: AsyncClient, fl
     assert came == digest_of(source) == digest_of(tmp_path / "back")
 
 
-async def test_parallel_calls_share_one_sign_in(fleet: World) -> None:
+async def test_parallel_calls_share_one_sign_in(fleet: Sandbox) -> None:
     kept: list[Token] = []
     who = fleet.credentials("project_viewer")
     async with AsyncClient(fleet.server.url, credentials=who, on_token=kept.append) as client:
@@ -75,13 +75,13 @@ async def test_parallel_calls_share_one_sign_in(fleet: World) -> None:
     assert len(kept) == 1
 
 
-async def test_a_refusal_is_the_same_exception(client: AsyncClient, fleet: World) -> None:
+async def test_a_refusal_is_the_same_exception(client: AsyncClient, fleet: Sandbox) -> None:
     with pytest.raises(CapacityRefused) as refused:
         await client.allocations.create(fleet.project_id, NewAllocation(sku="h100-node", gpu_count=8, count=50))
     assert refused.value.correlation_id
 
 
-async def test_a_change_can_insist_on_the_generation_it_read(fleet: World) -> None:
+async def test_a_change_can_insist_on_the_generation_it_read(fleet: Sandbox) -> None:
     async with AsyncClient(fleet.server.url, credentials=fleet.credentials("tenant_admin")) as client:
         before = await client.projects.show(fleet.project_id)
         after = await client.projects.update(fleet.project_id, name="Renamed", generation=before.generation)

@@ -19,7 +19,7 @@ from gpuaas_sdk.controller import (
     connect,
 )
 from gpuaas_sdk.controller.failures import Interrupted
-from gpuaas_sdk.testing import Stage, World, as_replica, interrupting_replicas, running_replica
+from gpuaas_sdk.testing import CatalogApp, Sandbox, as_replica, interrupting_replicas, running_replica
 
 MANIFEST = """\
 manifest: 1
@@ -86,69 +86,71 @@ class Notes(AppController):
 
 
 @pytest.fixture(scope="module")
-def stage(fleet: World) -> Stage:
-    stage = Stage(fleet, f"notes-{fleet.project_id[-6:].lower()}")
-    stage.publish(MANIFEST.replace("{slug}", stage.slug), b"what the controller is made of")
-    return stage
+def catalog_app(fleet: Sandbox) -> CatalogApp:
+    catalog_app = CatalogApp(fleet, f"notes-{fleet.project_id[-6:].lower()}")
+    catalog_app.publish(MANIFEST.replace("{slug}", catalog_app.slug), b"what the controller is made of")
+    return catalog_app
 
 
 @pytest.fixture(scope="module")
-def places(stage: Stage) -> list[str]:
-    return stage.allocate(2)
+def places(catalog_app: CatalogApp) -> list[str]:
+    return catalog_app.allocate(2)
 
 
 @pytest.fixture
-def begin(stage: Stage, places: list[str]) -> Iterator[Callable[[], tuple[str, Operation]]]:
+def begin(catalog_app: CatalogApp, places: list[str]) -> Iterator[Callable[[], tuple[str, Operation]]]:
     """Deploys an instance. At the end the instance is decommissioned, so that its allocation is free for the next test."""
     made: list[str] = []
 
     def deploy() -> tuple[str, Operation]:
-        instance, operation = stage.deploy(f"n{len(made)}", [("head", places[0])])
+        instance, operation = catalog_app.deploy(f"n{len(made)}", [("head", places[0])])
         made.append(instance)
         return instance, operation
 
     yield deploy
     for instance in made:
-        _decommission(stage, instance)
+        _decommission(catalog_app, instance)
 
 
-def _decommission(stage: Stage, instance_id: str) -> None:
+def _decommission(catalog_app: CatalogApp, instance_id: str) -> None:
     class OnlyTeardown(AppController):
         async def teardown(self, ctx: Context) -> None:
             pass
 
     async def put() -> None:
         app = OnlyTeardown()
-        app.slug = stage.slug
-        live = stage.instance(instance_id).operation_id
+        app.slug = catalog_app.slug
+        live = catalog_app.instance(instance_id).operation_id
         if live is not None:
-            stage.world.admin.operations.cancel(stage.project_id, live)
-        async with running_replica(app, stage.controller("away")):
+            catalog_app.sandbox.admin.operations.cancel(catalog_app.project_id, live)
+        async with running_replica(app, catalog_app.controller("away")):
             if live is not None:
-                await ended(stage, stage.world.admin.operations.show(stage.project_id, live))
-            operation = await asyncio.to_thread(stage.operate, instance_id, "decommission")
-            assert (await ended(stage, operation)).status == "succeeded"
+                await ended(catalog_app, catalog_app.sandbox.admin.operations.show(catalog_app.project_id, live))
+            operation = await asyncio.to_thread(catalog_app.operate, instance_id, "decommission")
+            assert (await ended(catalog_app, operation)).status == "succeeded"
 
     asyncio.run(put())
 
 
-async def ended(stage: Stage, operation: Operation) -> Operation:
-    return await asyncio.to_thread(stage.ended, operation, 30.0)
+async def ended(catalog_app: CatalogApp, operation: Operation) -> Operation:
+    return await asyncio.to_thread(catalog_app.ended, operation, 30.0)
 
 
 Begin = Callable[[], tuple[str, Operation]]
 
 
-async def test_the_reports_of_a_handler_are_there_when_the_operation_has_ended(stage: Stage, begin: Begin) -> None:
-    app = Notes(stage.slug)
-    async with running_replica(app, stage.controller()) as replica:
+async def test_the_reports_of_a_handler_are_there_when_the_operation_has_ended(
+    catalog_app: CatalogApp, begin: Begin
+) -> None:
+    app = Notes(catalog_app.slug)
+    async with running_replica(app, catalog_app.controller()) as replica:
         instance, operation = await asyncio.to_thread(begin)
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
         assert (done.status, done.attempt, done.failure) == ("succeeded", 1, None)
         assert [(one.name, one.status) for one in done.steps] == [
             (name, "succeeded") for name in ("first", "once", "second")
         ]
-        shown = stage.instance(instance)
+        shown = catalog_app.instance(instance)
         assert (shown.status, shown.runtime) == ("running", {"version": "1"})
         assert shown.access_bundle == {"talk": "nc somewhere 7"}
         server = await replica.metrics.serve(0)
@@ -165,24 +167,24 @@ def _get(url: str) -> str:
 
 
 async def test_a_handler_gets_the_published_bytes_and_the_environment_of_its_instance(
-    stage: Stage, begin: Begin
+    catalog_app: CatalogApp, begin: Begin
 ) -> None:
     class Reads(Notes):
         async def bootstrap(self, ctx: Context) -> None:
             self.done = [(await ctx.fetch_artifact()).decode(), *ctx.environment.values()]
 
-    app = Reads(stage.slug)
-    async with running_replica(app, stage.controller()):
+    app = Reads(catalog_app.slug)
+    async with running_replica(app, catalog_app.controller()):
         instance, operation = await asyncio.to_thread(begin)
-        assert (await ended(stage, operation)).status == "succeeded"
+        assert (await ended(catalog_app, operation)).status == "succeeded"
     assert app.done == ["what the controller is made of", instance]
 
 
-async def test_a_failure_that_the_handler_names_is_shown_to_people(stage: Stage, begin: Begin) -> None:
+async def test_a_failure_that_the_handler_names_is_shown_to_people(catalog_app: CatalogApp, begin: Begin) -> None:
     trouble = Failed("disk_full", "There is no room on /data.", next_step="Make room.", retryable=True)
-    async with running_replica(Notes(stage.slug, trouble=trouble), stage.controller()):
+    async with running_replica(Notes(catalog_app.slug, trouble=trouble), catalog_app.controller()):
         _, operation = await asyncio.to_thread(begin)
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert done.status == "failed"
     assert done.failure is not None
     assert (done.failure.code, done.failure.message) == ("disk_full", "There is no room on /data.")
@@ -190,10 +192,10 @@ async def test_a_failure_that_the_handler_names_is_shown_to_people(stage: Stage,
     assert done.steps[-1].status == "failed"
 
 
-async def test_the_text_of_an_unexpected_error_stays_in_the_log(stage: Stage, begin: Begin) -> None:
-    async with running_replica(Notes(stage.slug, trouble=KeyError("hunter2")), stage.controller()):
+async def test_the_text_of_an_unexpected_error_stays_in_the_log(catalog_app: CatalogApp, begin: Begin) -> None:
+    async with running_replica(Notes(catalog_app.slug, trouble=KeyError("hunter2")), catalog_app.controller()):
         _, operation = await asyncio.to_thread(begin)
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert done.failure is not None
     assert done.failure.code == "controller_error"
     assert "hunter2" not in str(done.raw)
@@ -201,11 +203,11 @@ async def test_the_text_of_an_unexpected_error_stays_in_the_log(stage: Stage, be
 
 
 async def test_a_replica_that_stops_gives_its_operation_back_and_another_starts_it_again(
-    stage: Stage, begin: Begin
+    catalog_app: CatalogApp, begin: Begin
 ) -> None:
-    settings = stage.controller()
+    settings = catalog_app.controller()
     hold = asyncio.Event()
-    first, second = Notes(stage.slug, hold=hold), Notes(stage.slug)
+    first, second = Notes(catalog_app.slug, hold=hold), Notes(catalog_app.slug)
     async with running_replica(first, settings) as replica:
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(first.began.wait(), 10)
@@ -215,13 +217,13 @@ async def test_a_replica_that_stops_gives_its_operation_back_and_another_starts_
         await ending
     assert first.done == ["first"]  # it finished its step and did not start the next one
     async with running_replica(second, as_replica(settings, "replica-2")):
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert (done.status, done.attempt, done.replica) == ("succeeded", 2, "replica-2")
     assert second.done == ["first", "once", "second"]
 
 
-async def test_a_run_once_step_that_was_reported_done_is_not_repeated(stage: Stage, begin: Begin) -> None:
-    settings, again = stage.controller(), Notes(stage.slug)
+async def test_a_run_once_step_that_was_reported_done_is_not_repeated(catalog_app: CatalogApp, begin: Begin) -> None:
+    settings, again = catalog_app.controller(), Notes(catalog_app.slug)
     stopped: list[asyncio.Task[None]] = []
 
     def hook(step: str) -> None:
@@ -229,97 +231,104 @@ async def test_a_run_once_step_that_was_reported_done_is_not_repeated(stage: Sta
             stopped.append(asyncio.create_task(first.stop()))
             raise Interrupted
 
-    async with running_replica(Notes(stage.slug), settings, hook) as first:
+    async with running_replica(Notes(catalog_app.slug), settings, hook) as first:
         _, operation = await asyncio.to_thread(begin)
         await until(lambda: bool(stopped))
     async with running_replica(again, as_replica(settings, "replica-2")):
-        assert (await ended(stage, operation)).status == "succeeded"
+        assert (await ended(catalog_app, operation)).status == "succeeded"
     assert again.done == ["first", "second"]
 
 
 async def test_a_replica_that_died_resumes_its_operation_when_it_restarts_under_its_name(
-    stage: Stage, begin: Begin
+    catalog_app: CatalogApp, begin: Begin
 ) -> None:
-    settings, dying = stage.controller("same-name"), Notes(stage.slug, hold=asyncio.Event())
+    settings, dying = catalog_app.controller("same-name"), Notes(catalog_app.slug, hold=asyncio.Event())
     async with connect(settings, dying) as client:  # not `running_replica`, which would give the lease back
         dead = Replica(dying, ControllerClient(client, settings.project_id, settings.replica))
         work = asyncio.create_task(dead.run())
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(dying.began.wait(), 10)
     work.cancel()  # without its connection it can report nothing
-    back = Notes(stage.slug)
+    back = Notes(catalog_app.slug)
     async with running_replica(back, settings):
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert (done.status, done.attempt) == ("succeeded", 2)
     await dead.stop(grace=0)
 
 
-async def test_a_cancelled_operation_ends_between_two_steps(stage: Stage, begin: Begin) -> None:
+async def test_a_cancelled_operation_ends_between_two_steps(catalog_app: CatalogApp, begin: Begin) -> None:
     hold = asyncio.Event()
-    app = Notes(stage.slug, hold=hold)
-    async with running_replica(app, stage.controller()):
+    app = Notes(catalog_app.slug, hold=hold)
+    async with running_replica(app, catalog_app.controller()):
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(app.began.wait(), 10)
-        await asyncio.to_thread(stage.world.admin.operations.cancel, stage.project_id, operation.id)
+        await asyncio.to_thread(catalog_app.sandbox.admin.operations.cancel, catalog_app.project_id, operation.id)
         hold.set()
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert (done.status, app.done) == ("cancelled", ["first"])
 
 
-async def test_a_default_handler_calls_others_and_a_missing_handler_fails(stage: Stage, begin: Begin) -> None:
-    app = Notes(stage.slug)
-    async with running_replica(app, stage.controller()):
+async def test_a_default_handler_calls_others_and_a_missing_handler_fails(
+    catalog_app: CatalogApp, begin: Begin
+) -> None:
+    app = Notes(catalog_app.slug)
+    async with running_replica(app, catalog_app.controller()):
         instance, operation = await asyncio.to_thread(begin)
-        await ended(stage, operation)
+        await ended(catalog_app, operation)
         app.done.clear()
-        restart = await asyncio.to_thread(stage.operate, instance, "restart")
-        assert (await ended(stage, restart)).status == "succeeded"
+        restart = await asyncio.to_thread(catalog_app.operate, instance, "restart")
+        assert (await ended(catalog_app, restart)).status == "succeeded"
         assert app.done == ["halt", "go"]
-        gone = await ended(stage, await asyncio.to_thread(stage.operate, instance, "decommission"))
+        gone = await ended(catalog_app, await asyncio.to_thread(catalog_app.operate, instance, "decommission"))
     assert gone.failure is not None
     assert gone.failure.code == "not_supported"
 
 
-async def test_a_member_operation_works_on_its_own_member_only(stage: Stage, begin: Begin, places: list[str]) -> None:
-    app = Notes(stage.slug)
-    async with running_replica(app, stage.controller()):
+async def test_a_member_operation_works_on_its_own_member_only(
+    catalog_app: CatalogApp, begin: Begin, places: list[str]
+) -> None:
+    app = Notes(catalog_app.slug)
+    async with running_replica(app, catalog_app.controller()):
         instance, operation = await asyncio.to_thread(begin)
-        await ended(stage, operation)
+        await ended(catalog_app, operation)
         change = NewMemberOperation(kind="add", component_key="leaf", allocation_ids=[places[1]])
-        added = await asyncio.to_thread(stage.change_members, instance, change)
-        assert (await ended(stage, added)).status == "succeeded"
+        added = await asyncio.to_thread(catalog_app.change_members, instance, change)
+        assert (await ended(catalog_app, added)).status == "succeeded"
     assert app.done[-1] == "join ['leaf']"
 
 
-async def test_health_is_reported_on_the_controllers_schedule(stage: Stage, begin: Begin) -> None:
-    async with running_replica(Notes(stage.slug), stage.controller()):
+async def test_health_is_reported_on_the_controllers_schedule(catalog_app: CatalogApp, begin: Begin) -> None:
+    async with running_replica(Notes(catalog_app.slug), catalog_app.controller()):
         instance, operation = await asyncio.to_thread(begin)
-        await ended(stage, operation)
-        await until(lambda: stage.instance(instance).health == "degraded")
-    assert "it hums" in {reason.message for reason in stage.instance(instance).health_reasons}
+        await ended(catalog_app, operation)
+        await until(lambda: catalog_app.instance(instance).health == "degraded")
+    assert "it hums" in {reason.message for reason in catalog_app.instance(instance).health_reasons}
 
 
-async def test_two_replicas_share_the_work_and_no_operation_runs_twice(stage: Stage, places: list[str]) -> None:
-    settings, apps = stage.controller(), [Notes(stage.slug), Notes(stage.slug)]
+async def test_two_replicas_share_the_work_and_no_operation_runs_twice(
+    catalog_app: CatalogApp, places: list[str]
+) -> None:
+    settings, apps = catalog_app.controller(), [Notes(catalog_app.slug), Notes(catalog_app.slug)]
     second = as_replica(settings, "replica-2")
     async with running_replica(apps[0], settings), running_replica(apps[1], second):
         begun = [
-            await asyncio.to_thread(stage.deploy, f"shared-{n}", [("head", place)]) for n, place in enumerate(places)
+            await asyncio.to_thread(catalog_app.deploy, f"shared-{n}", [("head", place)])
+            for n, place in enumerate(places)
         ]
         for _, operation in begun:
-            assert (await ended(stage, operation)).attempt == 1
+            assert (await ended(catalog_app, operation)).attempt == 1
     assert sorted(apps[0].done + apps[1].done) == ["first", "first", "once", "once", "second", "second"]
     for instance, _ in begun:
-        await asyncio.to_thread(_decommission, stage, instance)
+        await asyncio.to_thread(_decommission, catalog_app, instance)
 
 
 async def test_the_testing_kit_interrupts_after_every_step_and_runs_the_handler_twice(
-    stage: Stage, begin: Begin
+    catalog_app: CatalogApp, begin: Begin
 ) -> None:
-    app = Notes(stage.slug)
-    async with interrupting_replicas(app, stage.controller()) as interruptions:
+    app = Notes(catalog_app.slug)
+    async with interrupting_replicas(app, catalog_app.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert (done.status, done.attempt) == ("succeeded", 4)
     assert interruptions.seen == ["first", "once", "second"]
     assert app.done.count("second") == 3  # interrupted once, then completed, then repeated
@@ -346,11 +355,13 @@ class Fetching(AppController):
         self.done.append("fetch")
 
 
-async def test_interruptions_reach_the_steps_after_one_that_is_not_repeated(stage: Stage, begin: Begin) -> None:
-    app = Fetching(stage.slug)
-    async with interrupting_replicas(app, stage.controller()) as interruptions:
+async def test_interruptions_reach_the_steps_after_one_that_is_not_repeated(
+    catalog_app: CatalogApp, begin: Begin
+) -> None:
+    app = Fetching(catalog_app.slug)
+    async with interrupting_replicas(app, catalog_app.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     members = len({step.member_id for step in done.steps if step.name == "fetch"})
     assert interruptions.seen == [*["fetch"] * members, "unpack", "start"]
     assert (done.status, done.attempt) == ("succeeded", members + 3)
@@ -359,26 +370,29 @@ async def test_interruptions_reach_the_steps_after_one_that_is_not_repeated(stag
 
 
 @pytest.mark.slow
-async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(stage: Stage, begin: Begin) -> None:
+async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(catalog_app: CatalogApp, begin: Begin) -> None:
     hold = asyncio.Event()
-    app = Notes(stage.slug, hold=hold)
-    settings = stage.controller()
-    async with running_replica(app, settings), running_replica(Notes(stage.slug), as_replica(settings, "replica-2")):
+    app = Notes(catalog_app.slug, hold=hold)
+    settings = catalog_app.controller()
+    async with (
+        running_replica(app, settings),
+        running_replica(Notes(catalog_app.slug), as_replica(settings, "replica-2")),
+    ):
         _, operation = await asyncio.to_thread(begin)
         await asyncio.sleep(70)
         hold.set()
-        done = await ended(stage, operation)
+        done = await ended(catalog_app, operation)
     assert (done.status, done.attempt) == ("succeeded", 1)
 
 
 @pytest.mark.slow
-async def test_a_handler_is_stopped_when_its_operation_was_forced_to_end(stage: Stage, begin: Begin) -> None:
-    app = Notes(stage.slug, hold=asyncio.Event())
-    async with running_replica(app, stage.controller()) as replica:
+async def test_a_handler_is_stopped_when_its_operation_was_forced_to_end(catalog_app: CatalogApp, begin: Begin) -> None:
+    app = Notes(catalog_app.slug, hold=asyncio.Event())
+    async with running_replica(app, catalog_app.controller()) as replica:
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(app.began.wait(), 10)
-        operations = stage.world.admin.operations
-        await asyncio.to_thread(operations.force, stage.project_id, operation.id, "it takes too long")
+        operations = catalog_app.sandbox.admin.operations
+        await asyncio.to_thread(operations.force, catalog_app.project_id, operation.id, "it takes too long")
         async with asyncio.timeout(40):  # the next renewal is refused
             while replica.metrics.running:
                 await asyncio.sleep(0.1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_sdk.testing import CRASH_POINTS, Crash, RunningServer, Stage, World, crashing_replica
+from gpuaas_sdk.testing import CRASH_POINTS, CatalogApp, Crash, RunningServer, Sandbox, crashing_replica
 
 MANIFEST = """\
 manifest: 1
@@ -33,26 +33,26 @@ class Steps(AppController):
 
 
 @pytest.fixture(scope="module")
-def stage(server: RunningServer) -> Iterator[Stage]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        stage = Stage(world, f"steps-{world.project_id[-6:].lower()}")
-        stage.publish(MANIFEST.replace("{slug}", stage.slug), b"steps")
-        yield stage
+def catalog_app(server: RunningServer) -> Iterator[CatalogApp]:
+    sandbox = Sandbox.create(server)
+    sandbox.offer()
+    with sandbox.simulated_fleet(1):
+        catalog_app = CatalogApp(sandbox, f"steps-{sandbox.project_id[-6:].lower()}")
+        catalog_app.publish(MANIFEST.replace("{slug}", catalog_app.slug), b"steps")
+        yield catalog_app
 
 
 def test_a_controller_crashes_once_at_every_point_and_the_operation_still_succeeds(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    catalog_app: CatalogApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "steps_app.py").write_text(APP.replace("{slug}", stage.slug))
+    (tmp_path / "steps_app.py").write_text(APP.replace("{slug}", catalog_app.slug))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    [place] = stage.allocate(1)
-    settings = stage.controller("phoenix")
+    [place] = catalog_app.allocate(1)
+    settings = catalog_app.controller("phoenix")
     with crashing_replica("steps_app:Steps", settings, tmp_path) as replica:
-        _, deploy = stage.deploy("steps", [("head", place)])
-        done = stage.ended(deploy, 60)
-        stage.world.admin.wait_for(lambda: len(replica.crashes) == 9, 20, "the crash after the end")
+        _, deploy = catalog_app.deploy("steps", [("head", place)])
+        done = catalog_app.ended(deploy, 60)
+        catalog_app.sandbox.admin.wait_for(lambda: len(replica.crashes) == 9, 20, "the crash after the end")
         crashes = replica.crashes
     assert (done.status, done.attempt, done.replica) == ("succeeded", 9, "phoenix")
     for point in CRASH_POINTS:
@@ -63,9 +63,9 @@ def test_a_controller_crashes_once_at_every_point_and_the_operation_still_succee
     assert worked.count("one") > worked.count("two") > 1  # from its beginning, each time
 
 
-def test_an_unknown_crash_point_is_refused(stage: Stage, tmp_path: Path) -> None:
+def test_an_unknown_crash_point_is_refused(catalog_app: CatalogApp, tmp_path: Path) -> None:
     with (
         pytest.raises(ValueError, match="no such crash point: noon"),
-        crashing_replica("a:B", stage.controller(), tmp_path, at=["noon"]),
+        crashing_replica("a:B", catalog_app.controller(), tmp_path, at=["noon"]),
     ):
         pass

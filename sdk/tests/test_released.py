@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_sdk.testing import Stage, World
+from gpuaas_sdk.testing import CatalogApp, Sandbox
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = """\
@@ -36,14 +36,14 @@ def last_wheel(tmp_path: Path) -> Path:
     return wheel
 
 
-def test_the_sdk_of_the_last_release_works_with_this_server(fleet: World, last_wheel: Path) -> None:
-    stage = Stage(fleet, f"old-{fleet.project_id[-6:].lower()}")
-    stage.publish(MANIFEST.replace("{slug}", stage.slug), b"what an old controller is made of")
-    person, account = fleet.credentials("project_admin"), stage.controller()
+def test_the_sdk_of_the_last_release_works_with_this_server(fleet: Sandbox, last_wheel: Path) -> None:
+    catalog_app = CatalogApp(fleet, f"old-{fleet.project_id[-6:].lower()}")
+    catalog_app.publish(MANIFEST.replace("{slug}", catalog_app.slug), b"what an old controller is made of")
+    person, account = fleet.credentials("project_admin"), catalog_app.controller()
     given = {
         "url": fleet.server.url,
         "project_id": fleet.project_id,
-        "app": stage.slug,
+        "app": catalog_app.slug,
         "email": person.username,
         "password": person.password,
         "client_id": account.client_id,

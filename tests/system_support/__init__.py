@@ -1,1 +1,1 @@
-"""What whole-system tests, the CLI's tests and the benchmarks share: a real server, simulated fleets, a small world."""
+"""What whole-system tests, the CLI's tests and the benchmarks share: a real server, simulated fleets, a small sandbox."""

@@ -14,34 +14,34 @@ from gpuaas_sdk.controller import AppController, ControllerSettings
 from gpuaas_sdk.controller.context import StepHook
 from gpuaas_sdk.controller.replica import no_step_hook
 from gpuaas_sdk.testing import running_replica
-from system_support.lab_site import LabStage, lab_site
+from system_support.lab_site import LabApp, lab_site
 
 HUB, RELAY = 7007, 7008
 OLD, NEW = "0.1.0", "0.2.0"
 Do = Callable[[Operation], Operation]  # from an operation that was asked for to its end
 
 
-class EchoLab(LabStage):
+class EchoLab(LabApp):
     def kill(self, victim: str) -> None:
         """kill -9; whoever watches over it starts it again."""
         if victim == "agent":
             for host in self.hosts:
                 host.kill_agent()
         else:
-            self.world.server.kill(victim)
+            self.sandbox.server.kill(victim)
 
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
         """The version before the newest, so that there is one to go to."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=OLD, inputs=inputs)
-        started = self.world.admin.instances.create(self.project_id, new)
+        started = self.sandbox.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 
     def hub(self, name: str) -> tuple[str, Operation]:
         return self.deploy(name, [("hub", self.places[0])], greeting="hi $1 %n")
 
     def upgrade(self, instance: str, version: str) -> Operation:
-        return self.world.admin.instances.upgrade(self.project_id, instance, version).operation
+        return self.sandbox.admin.instances.upgrade(self.project_id, instance, version).operation
 
     def add(self, instance: str, *places: str, on_failure: str | None = None) -> Operation:
         wish = NewMemberOperation(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
@@ -57,7 +57,7 @@ class EchoLab(LabStage):
         )
 
     def members(self, instance: str, component: str) -> list[InstanceMember]:
-        members = self.world.admin.instances.members(self.project_id, instance)
+        members = self.sandbox.admin.instances.members(self.project_id, instance)
         return [one for one in members if one.component_key == component]
 
     def member(self, instance: str, component: str) -> InstanceMember:
@@ -71,7 +71,7 @@ class EchoLab(LabStage):
 
     def clear(self) -> None:
         """What a test that failed has left goes, so that the next one has room."""
-        admin, project = self.world.admin, self.project_id
+        admin, project = self.sandbox.admin, self.project_id
         left = [one for one in admin.instances.list(project) if one.decommissioned_at is None]
         if not left:
             return
@@ -84,8 +84,8 @@ class EchoLab(LabStage):
 
 @contextmanager
 def echo_lab(name: str, **settings: str) -> Iterator[EchoLab]:
-    with lab_site(name, 3, **settings) as (world, fleet):
-        made = EchoLab(world, Echo.slug)
+    with lab_site(name, 3, **settings) as (sandbox, fleet):
+        made = EchoLab(sandbox, Echo.slug)
         _publish(made)
         made.settle_on(fleet)
         yield made
@@ -165,7 +165,7 @@ def every_verb(lab: EchoLab, name: str, do: Do) -> list[Operation]:
     then(lab.change(instance, "remove", relay()), "hi ping")
     done.append(do(lab.operate(instance, "decommission")))
     assert says(lab.hosts[0].address, HUB, "ping") == ""
-    kept = [one for one in lab.world.admin.receipts.list(lab.project_id) if one.instance_id == instance]
+    kept = [one for one in lab.sandbox.admin.receipts.list(lab.project_id) if one.instance_id == instance]
     assert {one.status for one in kept} == {"clean"}
     assert len(kept) == 5  # replaced, two stopped, removed, gone
     return done

@@ -6,11 +6,11 @@ from typing import Any
 from schemathesis import Case
 
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, ServiceAccountCredentials
+from gpuaas_sdk.testing import Sandbox
 from system_support import schemathesis_cases
 from system_support.little_app import METERED, LittleApp
 from system_support.policy_callers import public_key
 from system_support.schemathesis_cases import well_formed
-from system_support.world import World
 
 # What only an app's controller may ask; everybody else is turned away before the server looks at more than the path.
 ASKED_BY_CONTROLLERS = [
@@ -31,23 +31,23 @@ SHORTEST_KEY = 40
 
 
 class FuzzedController:
-    def __init__(self, world: World) -> None:
-        self._admin = world.admin
-        self._project = world.project_id
-        self.app = LittleApp.publish(world.admin, world.project_id)
-        account = world.admin.service_accounts.create(
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._admin = sandbox.admin
+        self._project = sandbox.project_id
+        self.app = LittleApp.publish(sandbox.admin, sandbox.project_id)
+        account = sandbox.admin.service_accounts.create(
             self._project, "fuzzed", ["apps:control"], app_slugs=[self.app.slug]
         )
         assert account.key is not None
         credentials = ServiceAccountCredentials(account.id, account.key.secret or "")
-        token = Client(world.server.url).sign_in(credentials)
+        token = Client(sandbox.server.url).sign_in(credentials)
         self.bearer = token.access_token
-        self.app.controller = Client(world.server.url, token=token)
-        [allocation] = world.admin.allocations.create(self._project, NewAllocation(sku="h100-slice", gpu_count=1))
-        list(world.admin.allocations.follow(self._project, [allocation.id], 60.0))
+        self.app.controller = Client(sandbox.server.url, token=token)
+        [allocation] = sandbox.admin.allocations.create(self._project, NewAllocation(sku="h100-slice", gpu_count=1))
+        list(sandbox.admin.allocations.follow(self._project, [allocation.id], 60.0))
         self._instance, deploy = self.app.launch(allocation.id)
         self.app.say_done(deploy)
-        [self._member] = [one.id for one in world.admin.instances.members(self._project, self._instance)]
+        [self._member] = [one.id for one in sandbox.admin.instances.members(self._project, self._instance)]
         self._operation = deploy
         self._lease = ""
 

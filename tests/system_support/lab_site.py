@@ -1,4 +1,4 @@
-"""A platform whose hosts are real: a lab fleet, a server that it reaches, and a world in which all of it is approved."""
+"""A platform whose hosts are real: a lab fleet, a server that it reaches, and a sandbox in which all of it is approved."""
 
 import json
 import os
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from gpuaas_lab import Fleet, Host, PackageLayer
 from gpuaas_sdk import Operation
-from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
+from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox, free_port
 
 
 @contextmanager
 def lab_site(
     name: str, hosts: int, layer: PackageLayer | None = None, wipe_grade: str = "inspected", **settings: str
-) -> Iterator[tuple[World, Fleet]]:
+) -> Iterator[tuple[Sandbox, Fleet]]:
     """The fleet's name is this process's own: the same test may run from another checkout beside us.
 
     Its hosts are wiped without a restart, unless the test is about that.
@@ -22,17 +22,17 @@ def lab_site(
         bind = f"{fleet.gateway}:{free_port()}"
         settings = {"login_rate_per_minute": "100000", **settings}
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:
-            world = World.create(server)
-            world.offer(wipe_grade)
-            token = world.admin.enrolment_tokens.create(max_uses=hosts)
+            sandbox = Sandbox.create(server)
+            sandbox.offer(wipe_grade)
+            token = sandbox.admin.enrolment_tokens.create(max_uses=hosts)
             for host in fleet.hosts:
                 host.start_agent(token.bundle or "")
-            for node in world.approve_new(set(), hosts):
-                world.admin.nodes.update(node.id, erase_drives=False)  # the drives are entries in sysfs
-            yield world, fleet
+            for node in sandbox.approve_new(set(), hosts):
+                sandbox.admin.nodes.update(node.id, erase_drives=False)  # the drives are entries in sysfs
+            yield sandbox, fleet
 
 
-class LabStage(Stage):
+class LabApp(CatalogApp):
     """An app on real hosts. `places` are allocations, one a host, in the order of the hosts."""
 
     places: list[str]
@@ -46,8 +46,8 @@ class LabStage(Stage):
         """All of its hosts become places."""
         self.fleet, found = fleet, {}
         for place in self.allocate(len(fleet.hosts), "h100-node", None):
-            node = self.world.admin.allocations.show(self.project_id, place).node_id
-            found[self.world.admin.nodes.show(node or "").name] = place
+            node = self.sandbox.admin.allocations.show(self.project_id, place).node_id
+            found[self.sandbox.admin.nodes.show(node or "").name] = place
         self.places = [found[host.name] for host in fleet.hosts]
 
     def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:

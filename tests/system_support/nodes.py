@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from requests import PreparedRequest
 from requests.auth import AuthBase
 
+from gpuaas_sdk.testing import Sandbox
 from system_support.policy_callers import public_key
-from system_support.world import World
 
 API = "/api/v1/agent"
 
@@ -23,15 +23,15 @@ def token_of(bundle: str) -> str:
     return str(json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))["token"])
 
 
-def bundle_token(world: World) -> str:
-    return token_of(world.admin.enrolment_tokens.create(note="a node of its key alone").bundle or "")
+def bundle_token(sandbox: Sandbox) -> str:
+    return token_of(sandbox.admin.enrolment_tokens.create(note="a node of its key alone").bundle or "")
 
 
 @dataclass
 class NodeSignature(AuthBase):
     """Also the `auth` of a requests session. `introduce` first; until then it signs as a host without a node id."""
 
-    world: World
+    sandbox: Sandbox
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
     token: str = ""
     node_id: str = "-"
@@ -39,7 +39,7 @@ class NodeSignature(AuthBase):
     address: str = field(default_factory=lambda: f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1")
 
     def introduce(self) -> None:
-        self.token = bundle_token(self.world)
+        self.token = bundle_token(self.sandbox)
         answer = self.enrol()
         assert answer.status_code == 200, answer.text
         self.node_id = answer.json()["node_id"]
@@ -56,7 +56,7 @@ class NodeSignature(AuthBase):
 
     def send(self, method: str, path: str, body: bytes, authorization: str) -> httpx.Response:
         headers = {"Authorization": authorization, "Content-Type": "application/json"}
-        return httpx.request(method, self.world.server.url + API + path, content=body, headers=headers, timeout=30)
+        return httpx.request(method, self.sandbox.server.url + API + path, content=body, headers=headers, timeout=30)
 
     def sign(self, method: str, target: str, body: bytes, stamp: int = 0) -> str:
         stamp, nonce = stamp or int(time.time() * 1000), secrets.token_hex(16)

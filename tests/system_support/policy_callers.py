@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
 from gpuaas_sdk.signatures import digest_of
+from gpuaas_sdk.testing.sandbox import MODEL, Sandbox
 from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
@@ -23,7 +24,6 @@ from gpuaas_server.identity.rules import SCOPES, Level
 from system_support.policy_catalog import furnish_catalog
 from system_support.policy_instances import furnish_instances
 from system_support.policy_receipts import furnish_receipts
-from system_support.world import MODEL, World
 
 PEOPLE = (
     "platform_admin",
@@ -82,7 +82,7 @@ def tomorrow() -> datetime:
 
 
 @contextmanager
-def policy_fixture(home: World, away: World) -> Iterator[PolicyFixture]:
+def policy_fixture(home: Sandbox, away: Sandbox) -> Iterator[PolicyFixture]:
     """Create all callers, and resources of every kind in each project. Node actions use nodes without allocations."""
     admin = home.admin
     with home.simulated_fleet(3, first_index=500) as nodes:
@@ -203,7 +203,7 @@ def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str
     }
 
 
-def _person(home: World, role: str) -> Caller:
+def _person(home: Sandbox, role: str) -> Caller:
     email, password = f"{secrets.token_hex(5)}@example.test", secrets.token_urlsafe(18)
     platform = role.startswith("platform_")
     user = home.admin.users.create(None if platform else home.tenant_id, email, role, password=password)
@@ -217,7 +217,7 @@ def _person(home: World, role: str) -> Caller:
     return Caller(role, token.access_token, password)
 
 
-def _program(home: World, name: str, scopes: tuple[str, ...]) -> Caller:
+def _program(home: Sandbox, name: str, scopes: tuple[str, ...]) -> Caller:
     apps = ["echo"] if "apps:control" in scopes else None  # a controller is bound to its apps
     called = f"{name} {secrets.token_hex(3)}"
     account = home.admin.service_accounts.create(home.project_id, called, scopes, app_slugs=apps)

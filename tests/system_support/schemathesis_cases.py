@@ -10,8 +10,8 @@ from typing import Any
 from schemathesis import Case
 from schemathesis.generation.meta import CoveragePhaseData
 
+from gpuaas_sdk.testing import Sandbox
 from system_support.policy_callers import furnish, set_apart
-from system_support.world import World
 
 _ID = re.compile("[a-z]{2,3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 # Filled while the server runs.
@@ -57,11 +57,11 @@ def _drop_leaked_headers(case: Case[Any]) -> None:
 
 
 @contextmanager
-def disposable_resources(world: World) -> Iterator[None]:
+def disposable_resources(sandbox: Sandbox) -> Iterator[None]:
     """Create resources of every kind that a test may change, end and delete."""
-    with world.simulated_fleet(2, first_index=900) as nodes:
-        place = furnish(world.admin, world.tenant_id, world.project_id)
-        RESOURCES.update(set_apart(world.admin, nodes, {place["allocation_node"]}) | place)
+    with sandbox.simulated_fleet(2, first_index=900) as nodes:
+        place = furnish(sandbox.admin, sandbox.tenant_id, sandbox.project_id)
+        RESOURCES.update(set_apart(sandbox.admin, nodes, {place["allocation_node"]}) | place)
         try:
             yield
         finally:

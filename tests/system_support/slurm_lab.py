@@ -13,7 +13,7 @@ from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTar
 from gpuaas_slurm.controller import Slurm
 from gpuaas_slurm.layout import MUNGE_KEY
 from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
-from system_support.lab_site import LabStage, lab_site
+from system_support.lab_site import LabApp, lab_site
 
 LAYER = PackageLayer("slurm", (*CONTROLLER, *ACCOUNTING))
 MANIFEST = files("gpuaas_slurm").joinpath("manifest.yaml").read_text()
@@ -23,7 +23,7 @@ OF_THE_HOST = ("var/log/", "var/lib/gpuaas/", "var/lib/systemd/", "var/cache/", 
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/hosts", "etc/subuid", "etc/subgid")
 
 
-class SlurmLab(LabStage):
+class SlurmLab(LabApp):
     """The cluster's controller is on the first place."""
 
     def launch(self, name: str, workers: list[int], controller: int = 0, **inputs: object) -> tuple[str, Operation]:
@@ -46,7 +46,7 @@ class SlurmLab(LabStage):
 
     def rotations(self, instance: str) -> list[Operation]:
         """Of its key, whatever has come of them: the latest is the first."""
-        found = self.world.admin.operations.list(self.project_id, instance_id=instance)
+        found = self.sandbox.admin.operations.list(self.project_id, instance_id=instance)
         return [one for one in found if one.parameters.get("rotate_secrets")]
 
     def rests(self, instance: str) -> None:
@@ -74,7 +74,7 @@ class SlurmLab(LabStage):
         return self.change_members(instance, NewMemberOperation(kind="replace", replacements=[move]))
 
     def workers(self, instance: str) -> list[InstanceMember]:
-        found = self.world.admin.instances.members(self.project_id, instance)
+        found = self.sandbox.admin.instances.members(self.project_id, instance)
         return [one for one in found if one.component_key == "worker"]
 
     def worker(self, instance: str, number: int) -> InstanceMember:
@@ -156,8 +156,8 @@ def other_than(before: dict[str, str], host: Host) -> list[str]:
 
 @contextmanager
 def slurm_lab(name: str, hosts: int, layer: PackageLayer | None = LAYER) -> Iterator[SlurmLab]:
-    with lab_site(name, hosts, layer) as (world, fleet):
-        made = SlurmLab(world, Slurm.slug)
+    with lab_site(name, hosts, layer) as (sandbox, fleet):
+        made = SlurmLab(sandbox, Slurm.slug)
         made.publish(MANIFEST, packages())
         made.settle_on(fleet)
         yield made

@@ -4,23 +4,23 @@ Needs `gpuaas-server` (and, for the simulated fleet, `gpuaas-agent`) in the same
 """
 
 from gpuaas_sdk.testing.agents import SimulatedAgents
+from gpuaas_sdk.testing.catalog_app import CatalogApp, as_replica
 from gpuaas_sdk.testing.crashes import CRASH_POINTS, Crash, CrashingReplica, crashing_replica
 from gpuaas_sdk.testing.interruptions import Interruptions, interrupting_replicas
 from gpuaas_sdk.testing.ports import free_port
 from gpuaas_sdk.testing.replicas import running_replica
+from gpuaas_sdk.testing.sandbox import Sandbox
 from gpuaas_sdk.testing.server import RunningServer
-from gpuaas_sdk.testing.stage import Stage, as_replica
-from gpuaas_sdk.testing.world import World
 
 __all__ = [
     "CRASH_POINTS",
+    "CatalogApp",
     "Crash",
     "CrashingReplica",
     "Interruptions",
     "RunningServer",
+    "Sandbox",
     "SimulatedAgents",
-    "Stage",
-    "World",
     "as_replica",
     "crashing_replica",
     "free_port",

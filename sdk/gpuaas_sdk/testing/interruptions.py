@@ -10,8 +10,8 @@ from gpuaas_sdk.controller import AppController, ControllerSettings
 from gpuaas_sdk.controller.app import Handler
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Interrupted
+from gpuaas_sdk.testing.catalog_app import as_replica
 from gpuaas_sdk.testing.replicas import running_replica
-from gpuaas_sdk.testing.stage import as_replica
 
 
 @dataclass

@@ -18,7 +18,7 @@ from gpuaas_sdk import (
     Placement,
 )
 from gpuaas_sdk.controller import Failed
-from gpuaas_sdk.testing import RunningServer, Stage, World
+from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox
 from system_support.console.simulated_controller import SimulatedController
 from system_support.echo_lab import at_work
 from system_support.policy_callers import public_key
@@ -34,7 +34,7 @@ DISK = Failed(
 
 @dataclass
 class SampleCloud:
-    world: World
+    sandbox: Sandbox
     people: dict[str, PasswordCredentials]  # by what they are: project_admin, project_viewer, operator …
     nodes: list[Node]
     slurm: SimulatedController
@@ -49,15 +49,15 @@ class SampleCloud:
 
     @property
     def url(self) -> str:
-        return self.world.server.url
+        return self.sandbox.server.url
 
     @property
     def project_id(self) -> str:
-        return self.world.project_id
+        return self.sandbox.project_id
 
     @property
     def admin(self) -> Client:
-        return self.world.admin
+        return self.sandbox.admin
 
     def routes(self) -> dict[str, str]:
         """Every page of the console by its name, with something on it."""
@@ -85,7 +85,7 @@ class SampleCloud:
             "ops-node": f"/ops/nodes/{self.nodes[0].id}",
             "ops-blocked": "/ops/blocked",
             "ops-tenants": "/ops/tenants",
-            "ops-tenant": f"/ops/tenants/{self.world.tenant_id}",
+            "ops-tenant": f"/ops/tenants/{self.sandbox.tenant_id}",
             "ops-platform": "/ops/platform",
         }
 
@@ -93,76 +93,76 @@ class SampleCloud:
 @contextmanager
 def sample_cloud(server: RunningServer) -> Iterator[SampleCloud]:
     with ExitStack() as stack:
-        world = _acme(server)
-        nodes = stack.enter_context(world.simulated_fleet(6, "--delay-ms", "40"))
+        sandbox = _acme(server)
+        nodes = stack.enter_context(sandbox.simulated_fleet(6, "--delay-ms", "40"))
         bad = ("--fail-rate", "verify_wipe=1.0", "--delay-ms", "40")
-        blocked = _blocked(world, stack, bad)
-        places = _allocations(world)
-        slurm = _controllers(world, stack)
+        blocked = _blocked(sandbox, stack, bad)
+        places = _allocations(sandbox)
+        slurm = _controllers(sandbox, stack)
         slurm.troubles["nightly"] = DISK
         slurm.ailing["research"] = "w3 does not respond: its daemon was last seen 40 s ago"
-        made = _Made(world)
+        made = _Made(sandbox)
         cluster = made.launch(
             "slurm", "research", [("controller", places[0]), *(("worker", one) for one in places[:3])]
         )
         made.launch("echo", "hello", [("hub", places[4])])
         failed = made.launch("slurm", "nightly", [("controller", places[5]), ("worker", places[5])])
-        operation = world.admin.instances.show(world.project_id, failed).last_operation_id or ""
+        operation = sandbox.admin.instances.show(sandbox.project_id, failed).last_operation_id or ""
         gone = made.launch("echo", "yesterday", [("hub", places[6])])
-        made.ended(world.admin.instances.operate(world.project_id, gone, "decommission").operation.id)
+        made.ended(sandbox.admin.instances.operate(sandbox.project_id, gone, "decommission").operation.id)
         made.grow(cluster, places[3])
-        people = _people(world)
-        _belongings(world, people["project_admin"], places[0])
-        unapproved = stack.enter_context(_newcomer(world))
-        _named(world)
+        people = _people(sandbox)
+        _belongings(sandbox, people["project_admin"], places[0])
+        unapproved = stack.enter_context(_newcomer(sandbox))
+        _named(sandbox)
         yield SampleCloud(
-            world, people, nodes, slurm, cluster, failed, gone, places, places[-1], blocked, operation, unapproved
+            sandbox, people, nodes, slurm, cluster, failed, gone, places, places[-1], blocked, operation, unapproved
         )
 
 
-def _acme(server: RunningServer) -> World:
+def _acme(server: RunningServer) -> Sandbox:
     admin = server.admin()
     tenant = admin.tenants.create("acme", "Acme Research")
     admin.projects.create(tenant.id, "inference", "Inference")
     project = admin.projects.create(tenant.id, "training", "Model training")
-    world = World(server, admin, tenant.id, project.id)
-    world.offer("rebooted")
-    return world
+    sandbox = Sandbox(server, admin, tenant.id, project.id)
+    sandbox.offer("rebooted")
+    return sandbox
 
 
-def _blocked(world: World, stack: ExitStack, arguments: tuple[str, ...]) -> str:
+def _blocked(sandbox: Sandbox, stack: ExitStack, arguments: tuple[str, ...]) -> str:
     """A host whose wipe is not proven keeps its slots out of the pool."""
-    for node in world.admin.nodes.list():
+    for node in sandbox.admin.nodes.list():
         if not node.cordoned:
-            world.admin.nodes.cordon(node.id, "room for the other one")
-    stack.enter_context(world.simulated_fleet(1, *arguments, first_index=40))
-    made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-node", name="retired-run"))[0]
-    _settled(world, [made.id], "active")
-    world.admin.allocations.release(world.project_id, made.id)
-    _settled(world, [made.id], "release_failed")
-    for node in world.admin.nodes.list():
+            sandbox.admin.nodes.cordon(node.id, "room for the other one")
+    stack.enter_context(sandbox.simulated_fleet(1, *arguments, first_index=40))
+    made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku="h100-node", name="retired-run"))[0]
+    _settled(sandbox, [made.id], "active")
+    sandbox.admin.allocations.release(sandbox.project_id, made.id)
+    _settled(sandbox, [made.id], "release_failed")
+    for node in sandbox.admin.nodes.list():
         if node.cordoned:
-            world.admin.nodes.uncordon(node.id)
+            sandbox.admin.nodes.uncordon(node.id)
     return made.id
 
 
-def _settled(world: World, ids: list[str], state: str) -> None:
-    states = {one.id: one.state for one in world.admin.allocations.follow(world.project_id, ids, SETTLE)}
+def _settled(sandbox: Sandbox, ids: list[str], state: str) -> None:
+    states = {one.id: one.state for one in sandbox.admin.allocations.follow(sandbox.project_id, ids, SETTLE)}
     assert set(states.values()) == {state}, states
 
 
-def _allocations(world: World) -> list[str]:
+def _allocations(sandbox: Sandbox) -> list[str]:
     whole = [NewAllocation(sku="h100-node", name=f"train-{number}") for number in range(4)]
     parts = [NewAllocation(sku="h100-slice", gpu_count=count, name=name) for name, count in _SLICES]
-    made = [world.admin.allocations.create(world.project_id, one)[0].id for one in (*whole, *parts)]
-    _settled(world, made, "active")
+    made = [sandbox.admin.allocations.create(sandbox.project_id, one)[0].id for one in (*whole, *parts)]
+    _settled(sandbox, made, "active")
     return made
 
 
 _SLICES = (("talk", 1), ("night", 4), ("try-out", 2), ("spare", 1))  # after the four whole hosts
 
 
-def _controllers(world: World, stack: ExitStack) -> SimulatedController:
+def _controllers(sandbox: Sandbox, stack: ExitStack) -> SimulatedController:
     slurm_access: dict[str, object] = {
         "login": {"shell": "gpuaas allocations ssh train-0", "become": "sudo -iu researcher"},
         "commands": {
@@ -179,35 +179,35 @@ def _controllers(world: World, stack: ExitStack) -> SimulatedController:
     )
     echo = SimulatedController("echo", ("install", "start"), {"version": "0.1.0"}, {"talk": "nc 192.0.2.7 7007"})
     for one, package in ((slurm, "gpuaas_slurm"), (echo, "gpuaas_echo")):
-        stage = Stage(world, one.slug)
+        catalog_app = CatalogApp(sandbox, one.slug)
         app = files(package)
         program = app.joinpath("echod").read_bytes() if one is echo else b"the packages of a cluster"
-        stage.publish(app.joinpath("manifest.yaml").read_text(), program)
-        stack.enter_context(at_work(one, stage.controller()))
+        catalog_app.publish(app.joinpath("manifest.yaml").read_text(), program)
+        stack.enter_context(at_work(one, catalog_app.controller()))
     return slurm
 
 
 @dataclass
 class _Made:
-    world: World
+    sandbox: Sandbox
 
     def launch(self, app: str, name: str, places: list[tuple[str, str]]) -> str:
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
-        started = self.world.admin.instances.create(
-            self.world.project_id, NewInstance(app=app, name=name, placement_intent=intent)
+        started = self.sandbox.admin.instances.create(
+            self.sandbox.project_id, NewInstance(app=app, name=name, placement_intent=intent)
         )
         self.ended(started.operation.id)
         return started.instance.id
 
     def grow(self, instance: str, place: str) -> None:
         wish = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[place])
-        self.ended(self.world.admin.instances.change_members(self.world.project_id, instance, wish).id)
+        self.ended(self.sandbox.admin.instances.change_members(self.sandbox.project_id, instance, wish).id)
 
     def ended(self, operation: str) -> None:
-        list(self.world.admin.operations.follow(self.world.project_id, operation, SETTLE))
+        list(self.sandbox.admin.operations.follow(self.sandbox.project_id, operation, SETTLE))
 
 
-def _people(world: World) -> dict[str, PasswordCredentials]:
+def _people(sandbox: Sandbox) -> dict[str, PasswordCredentials]:
     names = {
         "project_admin": "Mia Okafor",
         "project_member": "Jonas Lind",
@@ -218,21 +218,21 @@ def _people(world: World) -> dict[str, PasswordCredentials]:
     for role, name in names.items():
         email = f"{name.split()[0].lower()}@acme.example"
         password = secrets.token_urlsafe(18)
-        user = world.admin.users.create(world.tenant_id, email, name, password=password)
+        user = sandbox.admin.users.create(sandbox.tenant_id, email, name, password=password)
         if role == "tenant_admin":
-            world.admin.tenants.set_member(world.tenant_id, user.id, role)
+            sandbox.admin.tenants.set_member(sandbox.tenant_id, user.id, role)
         else:
-            world.admin.projects.set_member(world.project_id, user.id, role)
+            sandbox.admin.projects.set_member(sandbox.project_id, user.id, role)
         found[role] = PasswordCredentials(email, password)
     email, password = "olga@gpuaas.example", secrets.token_urlsafe(18)
-    olga = world.admin.users.create(None, email, "Olga Berg", password=password)
-    world.admin.users.set_platform_role(olga.id, "platform_operator")
+    olga = sandbox.admin.users.create(None, email, "Olga Berg", password=password)
+    sandbox.admin.users.set_platform_role(olga.id, "platform_operator")
     found["operator"] = PasswordCredentials(email, password)
     return found
 
 
-def _belongings(world: World, mia: PasswordCredentials, place: str) -> None:
-    client, project = Client(world.server.url, credentials=mia), world.project_id
+def _belongings(sandbox: Sandbox, mia: PasswordCredentials, place: str) -> None:
+    client, project = Client(sandbox.server.url, credentials=mia), sandbox.project_id
     client.ssh_keys.create("laptop", public_key())
     client.access_credentials.create(project, "backup-robot", kind="ssh_key")
     client.service_accounts.create(project, "ci", ["allocations:read", "events:read"])
@@ -241,30 +241,30 @@ def _belongings(world: World, mia: PasswordCredentials, place: str) -> None:
     client.ssh_access.create_grant(project, place, grant)
 
 
-def _named(world: World) -> None:
+def _named(sandbox: Sandbox) -> None:
     """As operators call their hosts: by rack and place."""
-    hosts = sorted(world.admin.nodes.list(), key=lambda node: node.id)
+    hosts = sorted(sandbox.admin.nodes.list(), key=lambda node: node.id)
     for number, node in enumerate(hosts):
-        world.admin.nodes.update(node.id, name=f"rack{number // 4 + 1}-h{number % 4 + 1}")
+        sandbox.admin.nodes.update(node.id, name=f"rack{number // 4 + 1}-h{number % 4 + 1}")
 
 
 @contextmanager
-def _newcomer(world: World) -> Iterator[Node]:
+def _newcomer(sandbox: Sandbox) -> Iterator[Node]:
     """A host that has enrolled, and that nobody has approved yet."""
     from gpuaas_sdk.testing.agents import SimulatedAgents
 
-    token = world.admin.enrolment_tokens.create(note="new rack", max_uses=1)
-    bundle = world.server.directory / f"bundle-{secrets.token_hex(3)}"
+    token = sandbox.admin.enrolment_tokens.create(note="new rack", max_uses=1)
+    bundle = sandbox.server.directory / f"bundle-{secrets.token_hex(3)}"
     bundle.write_text(token.bundle or "")
-    before = {node.id for node in world.admin.nodes.list()}
+    before = {node.id for node in sandbox.admin.nodes.list()}
     agents = SimulatedAgents(bundle, ["--nodes", "1", "--first-index", "60"])
     agents.start()
 
     def there() -> Node | None:
-        fresh = [node for node in world.admin.nodes.list() if node.id not in before]
-        return fresh[0] if fresh and world.admin.slots.list(fresh[0].id) else None
+        fresh = [node for node in sandbox.admin.nodes.list() if node.id not in before]
+        return fresh[0] if fresh and sandbox.admin.slots.list(fresh[0].id) else None
 
     try:
-        yield world.admin.wait_for(there, SETTLE, what="the new host")
+        yield sandbox.admin.wait_for(there, SETTLE, what="the new host")
     finally:
         agents.kill()

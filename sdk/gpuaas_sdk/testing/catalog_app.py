@@ -20,7 +20,7 @@ from gpuaas_sdk.generated.models import (
 )
 from gpuaas_sdk.signatures import digest_of
 from gpuaas_sdk.sync.wait import wait_for
-from gpuaas_sdk.testing.world import World
+from gpuaas_sdk.testing.sandbox import Sandbox
 
 DIGEST = "{digest}"  # a placeholder in manifests for the digest of the published bytes
 SETTLE = 120.0
@@ -28,19 +28,19 @@ PROMOTIONS = ("staged", "canary", "active")
 
 
 @dataclass
-class Stage:
-    """One project with an app in it: `stage.publish(manifest, content)`, `stage.allocate(2)`, `stage.deploy(…)`."""
+class CatalogApp:
+    """An app in the catalogue of a sandbox: `app.publish(manifest, content)`, `app.allocate(2)`, `app.deploy(…)`."""
 
-    world: World
+    sandbox: Sandbox
     slug: str
 
     @property
     def project_id(self) -> str:
-        return self.world.project_id
+        return self.sandbox.project_id
 
     def publish(self, manifest: str, content: bytes) -> AppVersion:
         """Publishes the bytes as an artifact, registers the manifest's version, and activates both."""
-        admin, project = self.world.admin, self.project_id
+        admin, project = self.sandbox.admin, self.project_id
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "artifact"
             source.write_bytes(content)
@@ -51,7 +51,7 @@ class Stage:
         return admin.app_versions.activate(project, version.app_id, version.id)
 
     def _publish_blob(self, source: Path, digest: str) -> None:
-        admin, project = self.world.admin, self.project_id
+        admin, project = self.sandbox.admin, self.project_id
         intent = admin.publish_intents.create(
             project, "blob", self.slug, media_type="application/octet-stream", size_bytes=source.stat().st_size
         )
@@ -69,11 +69,11 @@ class Stage:
     def controller(self, replica: str = "replica-1") -> ControllerSettings:
         """Creates a service account that may control the app in this project."""
         name = f"controller-{secrets.token_hex(3)}"
-        accounts = self.world.admin.service_accounts
+        accounts = self.sandbox.admin.service_accounts
         made = accounts.create(self.project_id, name, ["apps:control"], app_slugs=[self.slug])
         secret = "" if made.key is None else made.key.secret or ""
         return ControllerSettings(
-            url=self.world.server.url,
+            url=self.sandbox.server.url,
             project_id=self.project_id,
             client_id=made.id,
             client_secret=secret,
@@ -82,7 +82,7 @@ class Stage:
 
     def allocate(self, count: int, sku: str = "h100-slice", gpu_count: int | None = 1) -> list[str]:
         """Creates allocations, waits until they are active, and returns their ids."""
-        allocations, project = self.world.admin.allocations, self.project_id
+        allocations, project = self.sandbox.admin.allocations, self.project_id
         made = allocations.create(project, NewAllocation(sku=sku, gpu_count=gpu_count, count=count))
         seen: dict[str, Allocation] = {}
         for change in allocations.follow(project, [one.id for one in made], SETTLE):
@@ -96,21 +96,21 @@ class Stage:
         """Deploys an instance and returns its id and the operation. `places` are (component, allocation)."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs)
-        started = self.world.admin.instances.create(self.project_id, new)
+        started = self.sandbox.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 
     def operate(self, instance_id: str, verb: str, **options: object) -> Operation:
-        return self.world.admin.instances.operate(self.project_id, instance_id, verb, options=options).operation
+        return self.sandbox.admin.instances.operate(self.project_id, instance_id, verb, options=options).operation
 
     def change_members(self, instance_id: str, change: NewMemberOperation) -> Operation:
-        return self.world.admin.instances.change_members(self.project_id, instance_id, change)
+        return self.sandbox.admin.instances.change_members(self.project_id, instance_id, change)
 
     def ended(self, operation: Operation, seconds: float = SETTLE) -> Operation:
         """Waits until the operation has ended, whatever its outcome. It tolerates a server that a test has killed."""
 
         def find_ended() -> Operation | None:
             try:
-                now = self.world.admin.operations.show(self.project_id, operation.id)
+                now = self.sandbox.admin.operations.show(self.project_id, operation.id)
             except (Unreachable, ServerFailed):
                 return None
             return None if now.live else now
@@ -122,17 +122,17 @@ class Stage:
 
         def find_rotation() -> Operation | None:
             try:
-                return self.world.admin.operations.rotation_after(self.project_id, operation)
+                return self.sandbox.admin.operations.rotation_after(self.project_id, operation)
             except (Unreachable, ServerFailed):
                 return None
 
         return self.ended(wait_for(find_rotation, seconds, what=f"a rotation after the {operation.kind}"), seconds)
 
     def instance(self, instance_id: str) -> Instance:
-        return self.world.admin.instances.show(self.project_id, instance_id)
+        return self.sandbox.admin.instances.show(self.project_id, instance_id)
 
     def receipts(self, operation: Operation) -> list[ReceiptLine]:
-        return list(self.world.admin.receipts.list(self.project_id, operation_id=operation.id))
+        return list(self.sandbox.admin.receipts.list(self.project_id, operation_id=operation.id))
 
 
 def as_replica(settings: ControllerSettings, name: str) -> ControllerSettings:

@@ -15,14 +15,16 @@ MODEL = "NVIDIA H100 80GB HBM3"
 
 
 @dataclass
-class World:
+class Sandbox:
+    """A tenant and a project of its own on a running server, and the platform administrator's client."""
+
     server: RunningServer
     admin: Client
     tenant_id: str
     project_id: str
 
     @classmethod
-    def create(cls, server: RunningServer) -> "World":
+    def create(cls, server: RunningServer) -> "Sandbox":
         admin = server.admin()
         suffix = secrets.token_hex(3)
         tenant = admin.tenants.create(f"acme-{suffix}", "Acme")
