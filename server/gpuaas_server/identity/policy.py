@@ -19,6 +19,7 @@ from gpuaas_server.identity.rules import (
     Verdict,
 )
 from gpuaas_server.kernel.caller import Caller
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
 
 _ADMIN = frozenset({PLATFORM_ADMIN})
 _OPERATORS = PLATFORM_ROLES
@@ -51,6 +52,11 @@ _CONTROLLERS = frozenset({"apps:control"})
 _READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=_CONTROLLERS)
 _OPERATE_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate")
 _END_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate", while_disabled=True)
+# One action for each kind of operation on a whole instance. A kind that tears it down ends something, so it stays allowed
+# in a disabled project.
+_INSTANCE_OPERATIONS = {
+    f"instance_{name}": _END_APPS if KINDS[name].teardown else _OPERATE_APPS for name in INSTANCE_KINDS
+}
 # A shell in an allocation: members and service accounts in their own, administrators in all of the project.
 _OWN_TERMINALS = frozenset({PROJECT_MEMBER, "allocations:write"})
 _USE_TERMINALS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", own_only=_OWN_TERMINALS)
@@ -224,15 +230,7 @@ RULES: dict[str, Rule] = {
     "instance_list": _READ_APPS,
     "instance_show": _READ_APPS,
     "instance_timeline": _READ_APPS,
-    "instance_deploy": _OPERATE_APPS,
-    "instance_start": _OPERATE_APPS,
-    "instance_stop": _END_APPS,
-    "instance_restart": _OPERATE_APPS,
-    "instance_upgrade": _OPERATE_APPS,
-    "instance_rollback": _OPERATE_APPS,
-    "instance_reconcile": _OPERATE_APPS,
-    "instance_repair": _OPERATE_APPS,
-    "instance_decommission": _END_APPS,
+    **_INSTANCE_OPERATIONS,
     "instance_health_report": _CONTROL,
     # To serve a further project, the same is asked in that one: see instances/served_projects.py
     "served_project_list": _READ_APPS,

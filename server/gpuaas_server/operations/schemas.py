@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
 from gpuaas_server.kernel.ids import MemberId
-from gpuaas_server.operations.kinds import OperationKind
+from gpuaas_server.kernel.operation_kinds import OperationKind
 
 OperationStatus = Literal["pending", "claimed", "running", "succeeded", "failed", "cancelled", "expired"]
 StepStatus = Literal["running", "succeeded", "failed", "skipped"]

@@ -10,10 +10,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.kernel.wakeups import Look
-from gpuaas_server.operations import queries
-from gpuaas_server.operations.kinds import (
+from gpuaas_server.kernel.operation_kinds import (
     BRINGS_CURRENT,
     CHANGES_VERSION,
     CLOSABLE,
@@ -26,6 +23,9 @@ from gpuaas_server.operations.kinds import (
     Kind,
     MemberKind,
 )
+from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.operations import queries
 from gpuaas_server.operations.lease import (
     LeasedOperation,
     claim_lease,

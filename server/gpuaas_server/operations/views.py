@@ -2,7 +2,7 @@
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.operations.kinds import TEARDOWNS
+from gpuaas_server.kernel.operation_kinds import TEARDOWNS
 from gpuaas_server.operations.machine import LIVE, possible_actions
 from gpuaas_server.operations.rows import OperationRow
 from gpuaas_server.operations.schemas import (

@@ -17,7 +17,7 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
 from tests_support.apps import AppSite
 
 LIVE = (None, "member", "instance")

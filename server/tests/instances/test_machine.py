@@ -18,7 +18,7 @@ from gpuaas_server.instances.machine import (
     status_broken,
     status_done,
 )
-from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
 
 STATES = sorted(TRANSITIONS)
 MEMBER_STATES = ["pending", "joining", "ready", "degraded", "draining", "drained", "removing", "failed"]

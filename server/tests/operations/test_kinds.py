@@ -8,12 +8,11 @@ import pytest
 from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.instances import machine
-from gpuaas_server.operations import kinds
-from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
+from gpuaas_server.kernel import operation_kinds as kinds
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
 
 
-def test_who_may_end_an_instance_while_its_project_is_disabled_is_who_may_tear_it_down() -> None:
-    """The policy is one table below this one, so its rows are compared and not derived."""
+def test_every_instance_kind_has_a_policy_row_and_teardowns_stay_allowed_in_a_disabled_project() -> None:
     ending = {name for name in INSTANCE_KINDS if RULES[f"instance_{name}"].while_disabled}
     assert ending == {name for name in INSTANCE_KINDS if KINDS[name].teardown}
     verbs = {action for action in RULES if action.removeprefix("instance_") in KINDS}

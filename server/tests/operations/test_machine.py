@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.operations.kinds import INSTANCE_KINDS, MEMBER_KINDS
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, MEMBER_KINDS
 from gpuaas_server.operations.machine import (
     LIVE,
     TRANSITIONS,

@@ -1,7 +1,7 @@
-"""The kinds of operation. Schemas, the manifest's enum, endpoints and the tables of the machines derive from this one.
+"""The kinds of operation. Schemas, the manifest's enum, endpoints, policy rows and the state tables derive from this table.
 
-To add a kind, add a row here; for one on the whole instance, its action `instance_<kind>` in `identity/policy.py` (a test
-compares the two); run `make contract`; and give it a place in the CLI and the console (the parity test names it).
+It is in the kernel because the policy (in `identity`) and `operations` both read it. To add a kind, add a row here, run
+`make contract`, and give it a place in the CLI and the console (the parity test names it).
 """
 
 from dataclasses import dataclass
