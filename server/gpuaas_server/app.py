@@ -91,13 +91,15 @@ status_router = APIRouter(tags=["status"])
 
 @status_router.get("/healthz", response_model=Health)
 async def health() -> Response:
-    """The process runs."""
+    """Tell that the process runs."""
     return reply(Health(status="ok", version=__version__))
 
 
 @status_router.get("/readyz", response_model=Health, responses=declared("unavailable"))
 async def ready(request: Request) -> Response:
-    """The process can serve: its database answers, and the last recurring write went well. Else `detail` says why not."""
+    """Tell whether the process can serve: its database answers and the last recurring write succeeded. Otherwise `detail`
+    says why not.
+    """
     platform: Platform = request.app.state.platform
     health = platform.database.health
     if health.cause or not await platform.database.answers():
@@ -111,7 +113,7 @@ async def ready(request: Request) -> Response:
     responses={200: {"content": {"text/plain": {}}}, **declared("unauthenticated", "forbidden", "unavailable")},
 )
 async def metrics(request: Request) -> Response:
-    """For a scraper on the machine itself, and for platform roles from elsewhere: counts tell strangers too much."""
+    """Show the metrics for Prometheus. A scraper on the same machine needs no token; others need a platform role."""
     if not is_local(request):
         await request.app.state.gate.admit(request, "metrics")
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

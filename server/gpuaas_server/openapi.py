@@ -1,5 +1,6 @@
-"""The OpenAPI document: what FastAPI derives from the code, plus the problem document and who may call what with which key."""
+"""The OpenAPI document: what FastAPI derives from the code, plus the problem document, the clients' names and the security."""
 
+import re
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,14 +17,14 @@ SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "An access token of POST /api/v1/auth/token.",
+        "description": "An access token from POST /api/v1/auth/token.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": COOKIE,
-        "description": "A browser's session, of POST /api/v1/auth/session. Calls that may change something need"
-        " `X-CSRF-Token` as well. Where there is an `Authorization` header, the cookie is not looked at.",
+        "description": "A browser's session, from POST /api/v1/auth/session. Calls that may change something also need"
+        " `X-CSRF-Token`. The cookie is ignored when there is an `Authorization` header.",
     },
     "agent": {
         "type": "apiKey",
@@ -48,6 +49,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         collections = {part for path in document["paths"] for part in path.split("/")}
         for methods in document["paths"].values():
             for operation in methods.values():
+                operation["summary"] = _summary(operation.get("description", operation["summary"]))
                 operation["security"] = _security(operation["operationId"])
                 if operation["security"] == _PEOPLE_AND_PROGRAMS or operation["operationId"] in NAMED:
                     operation["x-call"] = call_of(operation["operationId"], collections)
@@ -57,10 +59,15 @@ def describe(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
+def _summary(description: str) -> str:
+    """The first clause of the description: "List the allocations of the project, newest first"."""
+    return re.split(r"[.:;](?=\s|$)", description, maxsplit=1)[0]
+
+
 LOCAL = ("metrics",)  # from the machine itself they need no token
 BY_COOKIE: dict[str, list[dict[str, list[str]]]] = {
     "auth_session_show": [{"session": []}],
-    "auth_session_end": [{}, {"session": []}],  # who has none is signed out already
+    "auth_session_end": [{}, {"session": []}],  # a caller without one is signed out already
 }
 _PEOPLE_AND_PROGRAMS: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
 

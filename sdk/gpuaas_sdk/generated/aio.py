@@ -101,7 +101,8 @@ class AccessCredentialsCalls(Calls):
     async def create(
         self, project_id: str, name: str, *, kind: str | None = None, generation: int | None = None
     ) -> AccessCredential:
-        """A name to get certificates under (nothing is stored), or a key pair whose private side the platform keeps."""
+        """Create a credential: a name to get certificates under (nothing is stored), or a key pair whose private key the platform
+        keeps."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "access-credentials"),
@@ -121,7 +122,7 @@ class AccessCredentialsCalls(Calls):
         recipient_key: str | None = None,
         generation: int | None = None,
     ) -> NewCredentialDelivery:
-        """Get the private key, sealed to your X25519 key; or a certificate for your SSH key. Each delivery is logged."""
+        """Get the private key, sealed to your X25519 key, or a certificate for your SSH key. Each delivery is logged."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "access-credentials", credential_id, "deliveries"),
@@ -139,7 +140,7 @@ class AccessCredentialsCalls(Calls):
         return await self._read(NewCredentialDelivery, request)
 
     def deliveries(self, project_id: str, credential_id: str) -> Pages[CredentialDelivery]:
-        """The delivery log, newest first: who got what, and for which key."""
+        """List the deliveries of a credential, newest first: who received which version, and for which key."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "access-credentials", credential_id, "deliveries")
         )
@@ -148,7 +149,7 @@ class AccessCredentialsCalls(Calls):
     async def revoke(
         self, project_id: str, credential_id: str, reason: str, *, generation: int | None = None
     ) -> AccessCredential:
-        """End it: its key leaves the hosts, its certificates end, the private key is destroyed."""
+        """Revoke a credential. Its key is removed from the hosts, its certificates end, and its private key is destroyed."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "access-credentials", credential_id, "revoke"),
@@ -160,7 +161,7 @@ class AccessCredentialsCalls(Calls):
     async def rotate(
         self, project_id: str, credential_id: str, *, overlap_minutes: int | None = None, generation: int | None = None
     ) -> AccessCredential:
-        """A new key pair in place of the old one, on every allocation that has it."""
+        """Replace the key pair of a credential on every allocation that has it."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "access-credentials", credential_id, "rotate"),
@@ -170,12 +171,12 @@ class AccessCredentialsCalls(Calls):
         return await self._read(AccessCredential, request)
 
     async def show(self, project_id: str, credential_id: str) -> AccessCredential:
-        """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
+        """Show a credential and its public key. A private key is only ever in a delivery, sealed."""
         request = Request(method="GET", path=path_of("projects", project_id, "access-credentials", credential_id))
         return await self._read(AccessCredential, request)
 
     def list(self, project_id: str) -> Pages[AccessCredential]:
-        """Credentials of the project, newest first, revoked ones too."""
+        """List the credentials of the project, newest first, with revoked ones."""
         request = Request(method="GET", path=path_of("projects", project_id, "access-credentials"))
         return self._pages(AccessCredential, request)
 
@@ -184,7 +185,8 @@ class AllocationsCalls(Calls):
     async def create(
         self, project_id: str, new: NewAllocation, *, generation: int | None = None
     ) -> Sequence[Allocation]:
-        """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
+        """Create one or more allocations of GPUs. The GPUs are claimed now; provisioning follows (watch the events or the
+        timeline)."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations"),
@@ -196,7 +198,8 @@ class AllocationsCalls(Calls):
     async def force_cleanup(
         self, project_id: str, allocation_id: str, reason: str, evidence: str, *, generation: int | None = None
     ) -> Allocation:
-        """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
+        """Return slots whose wipe is not proven to the pool. A person takes responsibility; the record says *not verified*
+        permanently."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "force-cleanup"),
@@ -208,7 +211,8 @@ class AllocationsCalls(Calls):
     async def release(
         self, project_id: str, allocation_id: str, *, reason: str | None = None, generation: int | None = None
     ) -> Allocation:
-        """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
+        """Request the release of an allocation: its access ends, then its GPUs are wiped, then the wipe is proven. It can be
+        repeated."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "release"),
@@ -220,7 +224,7 @@ class AllocationsCalls(Calls):
     async def replace(
         self, project_id: str, allocation_id: str, *, reason: str | None = None, generation: int | None = None
     ) -> Allocation:
-        """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
+        """Claim the same GPUs on another host and release this allocation, both or neither. The answer is the new allocation."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "replace"),
@@ -230,7 +234,7 @@ class AllocationsCalls(Calls):
         return await self._read(Allocation, request)
 
     async def retry_release(self, project_id: str, allocation_id: str, *, generation: int | None = None) -> Allocation:
-        """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
+        """Retry a release that failed: deprovision, wipe and verification start again from the beginning."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "retry-release"),
@@ -239,26 +243,26 @@ class AllocationsCalls(Calls):
         return await self._read(Allocation, request)
 
     async def show(self, project_id: str, allocation_id: str) -> Allocation:
-        """Where it stands, the way in once it is active, and why it failed if it did."""
+        """Show an allocation: its state, how to log in once it is active, and why it failed if it did."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id))
         return await self._read(Allocation, request)
 
     async def timeline(self, project_id: str, allocation_id: str) -> Timeline:
-        """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
+        """Show every state of the allocation and every phase on its host, with times, failures and the evidence of the wipe."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "timeline"))
         return await self._read(Timeline, request)
 
     async def topology(self, project_id: str, allocation_id: str) -> Topology:
-        """The GPUs of its host, how they are linked, and which of them it holds, or held until it ended."""
+        """Show the GPUs of the allocation's host, their links, and which of them the allocation has (or had until it ended)."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "topology"))
         return await self._read(Topology, request)
 
     def list(
         self, project_id: str | None = None, *, node_id: str | None = None, state: str | None = None
     ) -> Pages[Allocation]:
-        """Allocations of the project, newest first, ended ones too; `state` picks.
+        """List the allocations of the project, newest first, with ended ones. `state` filters.
 
-        All allocations of the platform, for operators."""
+        List the allocations of all projects, for operators."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "allocations") if project_id is not None else path_of("allocations"),
@@ -276,7 +280,7 @@ class AppUsageCalls(Calls):
         instance_id: str | None = None,
         last_day: str | None = None,
     ) -> Pages[UsageTotal]:
-        """The sums of what ended within some days, for each instance and metric."""
+        """Show the sums of usage that ended within a range of days, for each instance and metric."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "app-usage", "totals"),
@@ -292,7 +296,7 @@ class AppUsageCalls(Calls):
         instance_id: str | None = None,
         since: datetime | None = None,
     ) -> Pages[UsageRecord]:
-        """What apps were used for in this project, whosever instance it was: the latest end first."""
+        """List what apps were used for in this project, in instances of any project. The latest end comes first."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "app-usage"),
@@ -305,7 +309,7 @@ class AppVersionsCalls(Calls):
     async def activate(
         self, project_id: str, app_id: str, version_id: str, *, generation: int | None = None
     ) -> AppVersion:
-        """From here on it can be launched. Its artifact must be active, and not revoked."""
+        """Activate a version, so that it can be launched. Its artifact must be active and not revoked."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "activate"),
@@ -323,7 +327,7 @@ class AppVersionsCalls(Calls):
         retire_at: datetime | None = None,
         generation: int | None = None,
     ) -> AppVersion:
-        """No new instance takes it; those that run go on, and show the notice."""
+        """Deprecate a version. No new instance can use it; running instances continue and show the notice."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "deprecate"),
@@ -333,7 +337,7 @@ class AppVersionsCalls(Calls):
         return await self._read(AppVersion, request)
 
     async def register(self, project_id: str, manifest: str, *, generation: int | None = None) -> AppVersion:
-        """A draft of this version, from its manifest. The same content again is answered with the same version."""
+        """Register a draft of an app version from its manifest. The same content again returns the same version."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "app-versions"),
@@ -345,7 +349,7 @@ class AppVersionsCalls(Calls):
     async def retire(
         self, project_id: str, app_id: str, version_id: str, reason: str, *, generation: int | None = None
     ) -> AppVersion:
-        """The end of a deprecated version, once nobody runs it and the announced day has come; or of a draft."""
+        """Retire a draft, or a deprecated version that no instance runs and whose announced day has come."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "retire"),
@@ -355,24 +359,24 @@ class AppVersionsCalls(Calls):
         return await self._read(AppVersion, request)
 
     async def show(self, project_id: str, app_id: str, version_id: str) -> AppVersionDetail:
-        """The version with its whole manifest."""
+        """Show a version with its whole manifest."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions", version_id))
         return await self._read(AppVersionDetail, request)
 
     def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
-        """Versions of the app, the highest first; drafts and retired ones too."""
+        """List the versions of the app, the highest first, with drafts and retired ones."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions"))
         return self._pages(AppVersion, request)
 
 
 class AppsCalls(Calls):
     def entitlements(self, app_id: str) -> Pages[Entitlement]:
-        """The tenants that are entitled to the app."""
+        """List the tenants that are entitled to the app."""
         request = Request(method="GET", path=path_of("apps", app_id, "entitlements"))
         return self._pages(Entitlement, request)
 
     async def set_visibility(self, app_id: str, visibility: str, reason: str, *, generation: int | None = None) -> App:
-        """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
+        """Set which tenants see the app in their catalogue. Running instances are not affected."""
         request = Request(
             method="PUT",
             path=path_of("apps", app_id, "visibility"),
@@ -382,14 +386,14 @@ class AppsCalls(Calls):
         return await self._read(App, request)
 
     async def show(self, project_id: str, app_id: str) -> App:
-        """An app as those see it who publish it. To launch it, look at the catalogue."""
+        """Show an app as its publishers see it. To launch an app, look at the catalogue."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id))
         return await self._read(App, request)
 
     def list(self, project_id: str | None = None) -> Pages[App]:
-        """The apps that the project publishes.
+        """List the apps that the project publishes.
 
-        Every app on the platform."""
+        List every app on the platform."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "apps") if project_id is not None else path_of("apps")
         )
@@ -408,7 +412,7 @@ class ArtifactsCalls(Calls):
         *,
         generation: int | None = None,
     ) -> Evidence:
-        """What a lint or a smoke test said. The last of each kind must have passed before the artifact is staged."""
+        """Record the result of a lint or a smoke test. The last of each kind must have passed before the artifact is staged."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"),
@@ -418,13 +422,13 @@ class ArtifactsCalls(Calls):
         return await self._read(Evidence, request)
 
     def content(self, project_id: str, artifact_id: str) -> AsyncIterator[bytes]:
-        """The bytes of a blob. Check them against the digest, as everybody should."""
+        """Download a blob. Compare the bytes with the digest."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "content"))
         return self._bytes(request)
 
     async def delete(self, project_id: str, artifact_id: str, *, generation: int | None = None) -> Artifact:
-        """Remove the artifact with its bytes, for ever. Refused while an app version or an instance refers to it. It is listed as
-        `deleting` until its bytes are gone; then its quota is free again."""
+        """Delete the artifact with its bytes, permanently. This is refused while an app version or an instance refers to it. The
+        artifact is listed as `deleting` until its bytes are removed; then its quota is free again."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "artifacts", artifact_id),
@@ -433,7 +437,7 @@ class ArtifactsCalls(Calls):
         return await self._read(Artifact, request)
 
     def evidence(self, project_id: str, artifact_id: str) -> Pages[Evidence]:
-        """What lint and smoke runs said about the artifact, newest first."""
+        """List the results of lint and smoke runs of the artifact, newest first."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
         return self._pages(Evidence, request)
 
@@ -447,7 +451,7 @@ class ArtifactsCalls(Calls):
         canary_percent: int | None = None,
         generation: int | None = None,
     ) -> Artifact:
-        """To the next stage, to another percentage of a canary, or back from a canary to staged."""
+        """Move an artifact to the next stage, change the percentage of a canary, or move a canary back to staged."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "move"),
@@ -466,7 +470,8 @@ class ArtifactsCalls(Calls):
         purpose: str | None = None,
         generation: int | None = None,
     ) -> RuntimeSecret:
-        """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
+        """Create a secret with which the hosts of this operation pull its artifact. It is valid for minutes, for this artifact
+        only, and sealed to you."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "runtime-secrets"),
@@ -484,9 +489,9 @@ class ArtifactsCalls(Calls):
         scope: Sequence[str] | None = None,
         service: str | None = None,
     ) -> RegistryToken:
-        """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
-        to a repository without an open publish intent and without an image, and a push is refused when no bytes are left."""
+        """Get a registry token, valid for five minutes, for what the caller may do. Sign in as `token` with an access token, as a
+        service account with its key, or with a runtime secret. Access that is not allowed is left out of the token. So is a push
+        to a repository without an open publish intent and without an image; a push is refused when the quota of bytes is used up."""
         request = Request(
             method="GET",
             path=path_of("registry", "token"),
@@ -503,7 +508,8 @@ class ArtifactsCalls(Calls):
     async def revoke(
         self, project_id: str, artifact_id: str, reason: str, *, generation: int | None = None
     ) -> Artifact:
-        """New launches stop and running instances are flagged. There is no way back: publish a new one."""
+        """Revoke an artifact: new launches are refused and running instances are flagged. It cannot be undone; publish a new
+        artifact."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "revoke"),
@@ -513,7 +519,7 @@ class ArtifactsCalls(Calls):
         return await self._read(Artifact, request)
 
     async def show(self, project_id: str, artifact_id: str) -> Artifact:
-        """What it is, how far it has come, and whether it is trusted and why."""
+        """Show an artifact: what it is, its stage, and whether it is trusted and why."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id))
         return await self._read(Artifact, request)
 
@@ -525,7 +531,7 @@ class ArtifactsCalls(Calls):
         signatures: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Artifact:
-        """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
+        """Check bytes and signatures again. `checking` is true meanwhile; `trust` has the result."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "verify"),
@@ -535,7 +541,7 @@ class ArtifactsCalls(Calls):
         return await self._read(Artifact, request)
 
     def list(self, project_id: str, *, digest: str | None = None, stage: str | None = None) -> Pages[Artifact]:
-        """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
+        """List the artifacts of the project, newest first, in every stage. `stage` and `digest` filter."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "artifacts"), query={"digest": digest, "stage": stage}
         )
@@ -544,7 +550,7 @@ class ArtifactsCalls(Calls):
 
 class AuditCalls(Calls):
     async def retention(self) -> Sequence[RetentionPeriod]:
-        """For how many days the platform keeps audit rows, events and other records, as it is set now."""
+        """Show for how many days the platform keeps audit records, events and other records."""
         request = Request(method="GET", path=path_of("retention"))
         return await self._items(RetentionPeriod, request)
 
@@ -562,11 +568,11 @@ class AuditCalls(Calls):
         since: datetime | None = None,
         source: str | None = None,
     ) -> Pages[AuditRecord]:
-        """Who did what in the project, newest first; refused attempts too.
+        """List the audit records of the project, newest first, with refused attempts.
 
-        Who did what in the tenant and its projects, newest first; refused attempts too.
+        List the audit records of the tenant and its projects, newest first, with refused attempts.
 
-        Who did what on the whole platform, newest first; refused attempts too. For platform roles."""
+        List the audit records of the whole platform, newest first, with refused attempts. For platform roles."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "audit")
@@ -590,14 +596,14 @@ class AuditCalls(Calls):
 
 class CatalogCalls(Calls):
     async def show(self, project_id: str, slug: str, *, version: str | None = None) -> CatalogEntry:
-        """One app in full, with the manifest of the version asked for, else of the newest active one."""
+        """Show an app of the catalogue, with the manifest of the named version or of the newest active one."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "catalog", slug), query={"version": version}
         )
         return await self._read(CatalogEntry, request)
 
     def list(self, project_id: str, *, search: str | None = None) -> Pages[CatalogApp]:
-        """What this project may launch."""
+        """List the apps that this project may launch."""
         request = Request(method="GET", path=path_of("projects", project_id, "catalog"), query={"search": search})
         return self._pages(CatalogApp, request)
 
@@ -606,7 +612,7 @@ class ControllerCalls(Calls):
     async def claim(
         self, project_id: str, operation_id: str, replica: str, *, generation: int | None = None
     ) -> ClaimedOperation:
-        """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
+        """Claim an operation, as its controller. The lease is yours while you report; nobody else gets it until it lapses."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "claim"),
@@ -628,7 +634,7 @@ class ControllerCalls(Calls):
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> Operation:
-        """Done. After a teardown the operation stays running until the hosts are proven clean."""
+        """Report that the operation is done. After a teardown it stays running until the hosts are proven clean."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "complete"),
@@ -651,7 +657,7 @@ class ControllerCalls(Calls):
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> Operation:
-        """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
+        """Report that the operation failed, why, and what to do next. After a request to cancel, it ends as `cancelled`."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "fail"),
@@ -663,7 +669,7 @@ class ControllerCalls(Calls):
     async def give_back(
         self, project_id: str, operation_id: str, lease_token: str, *, generation: int | None = None
     ) -> Operation:
-        """For a replica that ends: another one resumes at once."""
+        """Give an operation back when a replica shuts down. Another replica resumes it immediately."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "give-back"),
@@ -673,7 +679,8 @@ class ControllerCalls(Calls):
         return await self._read(Operation, request)
 
     async def poll(self, project_id: str, *, wait: int | None = None) -> Sequence[WorkItem]:
-        """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
+        """List the operations that no controller works on, oldest first. Only apps that the service account is bound to are
+        listed."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "controller", "work"),
@@ -692,7 +699,7 @@ class ControllerCalls(Calls):
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> LeaseRenewed:
-        """Steps and progress. Each report renews the lease, an empty one too."""
+        """Report steps and progress. Each report renews the lease, even an empty one."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "report"),
@@ -714,7 +721,8 @@ class ControllerCalls(Calls):
         reasons: Sequence[ReasonReport | Mapping[str, object]] | None = None,
         runtime: Mapping[str, object] | None = None,
     ) -> HealthAccepted:
-        """For the app's controller, on its own schedule. Health also depends on members and operations: see the answer."""
+        """Report the health of an instance, as its controller, on its own schedule. Members and operations count too: see the
+        answer."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "instances", instance_id, "health"),
@@ -739,7 +747,7 @@ class ControllerCalls(Calls):
         *,
         generation: int | None = None,
     ) -> UsageReported:
-        """For the app's controller: what was used, for whom. To say it again adds nothing, so report until it is taken."""
+        """Report usage, as the app's controller. A repetition adds nothing, so repeat the report until it is accepted."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "usage"),
@@ -758,7 +766,7 @@ class EnrolmentTokensCalls(Calls):
         note: str | None = None,
         generation: int | None = None,
     ) -> EnrolmentTokenCreated:
-        """A bundle that lets a new host enrol. It is shown once."""
+        """Create an enrolment bundle for new hosts. It is shown once."""
         request = Request(
             method="POST",
             path=path_of("enrolment-tokens"),
@@ -768,19 +776,19 @@ class EnrolmentTokensCalls(Calls):
         return await self._read(EnrolmentTokenCreated, request)
 
     async def revoke(self, token_id: str, *, generation: int | None = None) -> None:
-        """No further host enrols with it. Those that have enrolled stay."""
+        """Revoke an enrolment token. No further host can enrol with it; hosts that have enrolled stay."""
         request = Request(method="DELETE", path=path_of("enrolment-tokens", token_id), headers=if_match(generation))
         await self._discard(request)
 
     def list(self) -> Pages[EnrolmentToken]:
-        """Tokens for new hosts, newest first: how often each was used, and until when it is good."""
+        """List the enrolment tokens, newest first, with their uses and their expiry."""
         request = Request(method="GET", path=path_of("enrolment-tokens"))
         return self._pages(EnrolmentToken, request)
 
 
 class EntitlementsCalls(Calls):
     async def grant(self, tenant_id: str, app: str, *, generation: int | None = None) -> Entitlement:
-        """Let a tenant launch an app whose visibility is `entitled`. Granting what is granted is no error."""
+        """Let a tenant launch an app whose visibility is `entitled`. It can be repeated."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "entitlements"),
@@ -790,7 +798,7 @@ class EntitlementsCalls(Calls):
         return await self._read(Entitlement, request)
 
     async def revoke(self, tenant_id: str, entitlement_id: str, *, generation: int | None = None) -> None:
-        """The app leaves the tenant's catalogue; what runs there goes on."""
+        """Revoke an entitlement. The app leaves the tenant's catalogue; running instances continue."""
         request = Request(
             method="DELETE",
             path=path_of("tenants", tenant_id, "entitlements", entitlement_id),
@@ -799,7 +807,7 @@ class EntitlementsCalls(Calls):
         await self._discard(request)
 
     def list(self, tenant_id: str) -> Pages[Entitlement]:
-        """The apps that the tenant is entitled to."""
+        """List the apps that the tenant is entitled to."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "entitlements"))
         return self._pages(Entitlement, request)
 
@@ -815,9 +823,9 @@ class EventsCalls(Calls):
         tail: int | None = None,
         wait: int | None = None,
     ) -> EventPage:
-        """Events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream.
+        """List the events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream.
 
-        Events of the whole platform, for operators."""
+        List the events of the whole platform, for operators."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "events") if project_id is not None else path_of("events"),
@@ -829,7 +837,7 @@ class EventsCalls(Calls):
 
 class HostReportsCalls(Calls):
     async def clear(self, host_report_id: str, reason: str, *, generation: int | None = None) -> HostReport:
-        """The host was looked at: GPUs that the report kept out of the pool return to it."""
+        """Clear the report of a broken host after looking at it. GPUs that the report kept out of the pool return to it."""
         request = Request(
             method="POST",
             path=path_of("host-reports", host_report_id, "clear"),
@@ -841,7 +849,7 @@ class HostReportsCalls(Calls):
     async def create(
         self, project_id: str, allocation_id: str, reason: str, *, generation: int | None = None
     ) -> HostReport:
-        """Report the host of an allocation as broken: after its release operators look at it before anybody gets it again."""
+        """Report the host of an allocation as broken. After its release, operators examine it before it is allocated again."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "host-reports"),
@@ -851,7 +859,7 @@ class HostReportsCalls(Calls):
         return await self._read(HostReport, request)
 
     def list(self, *, cleared: bool | None = None, node_id: str | None = None) -> Pages[HostReport]:
-        """Hosts that tenants reported as broken, newest first."""
+        """List the hosts that tenants reported as broken, newest first."""
         request = Request(method="GET", path=path_of("host-reports"), query={"cleared": cleared, "node_id": node_id})
         return self._pages(HostReport, request)
 
@@ -860,7 +868,7 @@ class InstancesCalls(Calls):
     async def change_members(
         self, project_id: str, instance_id: str, new: NewMemberOperation, *, generation: int | None = None
     ) -> Operation:
-        """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
+        """Add, drain, remove, replace or recover members. For several members the answer is the bulk operation."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "member-operations"),
@@ -870,7 +878,7 @@ class InstancesCalls(Calls):
         return await self._read(Operation, request)
 
     async def create(self, project_id: str, new: NewInstance, *, generation: int | None = None) -> InstanceStarted:
-        """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
+        """Launch an app on allocations of the project. The answer names the deploy operation to follow."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances"),
@@ -889,7 +897,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """The end of the instance. Its history and its receipts stay."""
+        """End the instance. Its history and its receipts stay."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "decommission"),
@@ -908,7 +916,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Once more, after a first deploy that did not succeed."""
+        """Deploy the instance again, after a first deploy that did not succeed."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "deploy"),
@@ -918,14 +926,14 @@ class InstancesCalls(Calls):
         return await self._read(InstanceStarted, request)
 
     async def member(self, project_id: str, instance_id: str, member_id: str) -> InstanceMember:
-        """One member: its status and why, the machine it is on, and the operation that works on it."""
+        """Show a member: its status and why, its allocation and node, and the operation that works on it."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances", instance_id, "members", member_id)
         )
         return await self._read(InstanceMember, request)
 
     def members(self, project_id: str, instance_id: str, *, removed: bool | None = None) -> Pages[InstanceMember]:
-        """Members in the order in which they joined; with `removed`, those that are gone too."""
+        """List the members in the order in which they joined. `removed` includes those that were removed."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances", instance_id, "members"),
@@ -943,7 +951,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Bring what is there in line with what is wanted, without touching what is right."""
+        """Bring the instance in line with its inputs and members. What is already right is not touched."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "reconcile"),
@@ -955,7 +963,7 @@ class InstancesCalls(Calls):
     async def remove_served_project(
         self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
     ) -> InstanceServes:
-        """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
+        """Stop serving a project. Its members must be removed first; its usage stays recorded."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
@@ -973,7 +981,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Have the controller mend what is broken. Members that work are left alone."""
+        """Have the controller repair what is broken. Members that work are left alone."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "repair"),
@@ -992,7 +1000,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Stop and start in one operation of the app's controller; the hosts are not inspected in between."""
+        """Stop and start the instance in one operation of its controller. The hosts are not inspected in between."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "restart"),
@@ -1011,7 +1019,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """To the version before the last upgrade, or, after one that broke off, to the one it began from."""
+        """Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "rollback"),
@@ -1021,7 +1029,7 @@ class InstancesCalls(Calls):
         return await self._read(InstanceStarted, request)
 
     async def served_projects(self, project_id: str, instance_id: str) -> ServedProjects:
-        """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
+        """List the projects that the instance serves. People of each find it in their own project, with their own usage."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances", instance_id, "served-projects")
         )
@@ -1030,7 +1038,7 @@ class InstancesCalls(Calls):
     async def set_served_project(
         self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
     ) -> InstanceServes:
-        """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
+        """Serve a further project of the tenant. You must administer both; a running instance is reconciled immediately."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
@@ -1039,7 +1047,7 @@ class InstancesCalls(Calls):
         return await self._read(InstanceServes, request)
 
     async def show(self, project_id: str, instance_id: str) -> Instance:
-        """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
+        """Show an instance: its inputs, what its controller reports, its health, and what can be requested next."""
         request = Request(method="GET", path=path_of("projects", project_id, "instances", instance_id))
         return await self._read(Instance, request)
 
@@ -1053,7 +1061,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Start one that is stopped or failed, on the same members and version."""
+        """Start a stopped or failed instance on the same members and version."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "start"),
@@ -1072,7 +1080,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Stopped means proven: the hosts are inspected after the controller is done."""
+        """Stop the instance. The hosts are inspected after the controller is done, so that stopped means proven."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "stop"),
@@ -1090,7 +1098,7 @@ class InstancesCalls(Calls):
         limit: int | None = None,
         wait: int | None = None,
     ) -> InstanceTimeline:
-        """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
+        """Show what happened to the instance, its members and operations, oldest first. With `wait` the call waits for news."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances", instance_id, "timeline"),
@@ -1110,7 +1118,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """To another version of the app. The one before stays known, for `rollback`."""
+        """Upgrade the instance to another version of the app. The previous version stays known, for `rollback`."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "upgrade"),
@@ -1131,7 +1139,7 @@ class InstancesCalls(Calls):
         served: bool | None = None,
         status: str | None = None,
     ) -> Pages[InstanceSummary]:
-        """Instances of the project, newest first, decommissioned ones too; what is named beside the page picks."""
+        """List the instances of the project, newest first, with decommissioned ones. The other parameters filter."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances"),
@@ -1144,7 +1152,7 @@ class MaintenanceWindowsCalls(Calls):
     async def cancel(
         self, maintenance_window_id: str, reason: str, *, generation: int | None = None
     ) -> MaintenanceWindow:
-        """Call off a window that has not begun; the projects are told. A cordon that the window made ends with it."""
+        """Cancel a maintenance window that has not begun. The projects are notified, and a cordon that the window made ends."""
         request = Request(
             method="POST",
             path=path_of("maintenance-windows", maintenance_window_id, "cancel"),
@@ -1154,7 +1162,7 @@ class MaintenanceWindowsCalls(Calls):
         return await self._read(MaintenanceWindow, request)
 
     async def end(self, maintenance_window_id: str, *, generation: int | None = None) -> MaintenanceWindow:
-        """End a window before its time. The host takes allocations again, unless it is cordoned for another reason."""
+        """End a maintenance window early. The host takes allocations again, unless it is cordoned for another reason."""
         request = Request(
             method="POST",
             path=path_of("maintenance-windows", maintenance_window_id, "end"),
@@ -1172,7 +1180,8 @@ class MaintenanceWindowsCalls(Calls):
         cordon_from_now: bool | None = None,
         generation: int | None = None,
     ) -> MaintenanceWindow:
-        """Announce work on a host to the projects there. The host is cordoned when it begins, and opened again when it ends."""
+        """Announce maintenance of a host to the projects on it. The host is cordoned when it begins and takes allocations again
+        after it."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "maintenance-windows"),
@@ -1184,14 +1193,14 @@ class MaintenanceWindowsCalls(Calls):
         return await self._read(MaintenanceWindow, request)
 
     def list(self, *, node_id: str | None = None, state: str | None = None) -> Pages[MaintenanceWindow]:
-        """Maintenance of hosts: planned, going on and over, newest first."""
+        """List the maintenance windows of hosts, newest first: planned, active and ended."""
         request = Request(method="GET", path=path_of("maintenance-windows"), query={"node_id": node_id, "state": state})
         return self._pages(MaintenanceWindow, request)
 
 
 class MeCalls(Calls):
     async def change_password(self, current_password: str, new_password: str, *, generation: int | None = None) -> None:
-        """Ends all tokens of the user: sign in again."""
+        """Change your password. All your tokens end: sign in again."""
         request = Request(
             method="POST",
             path=path_of("me", "password"),
@@ -1201,14 +1210,14 @@ class MeCalls(Calls):
         await self._discard(request)
 
     async def show(self) -> Me:
-        """Who you are to the platform: your roles, or a service account's scopes."""
+        """Show who you are to the platform: your roles, or a service account's scopes."""
         request = Request(method="GET", path=path_of("me"))
         return await self._read(Me, request)
 
 
 class NodesCalls(Calls):
     async def cordon(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """Nothing new lands here; what runs goes on."""
+        """Cordon a node: it takes no new allocation, and its allocations continue."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "cordon"),
@@ -1218,12 +1227,12 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     async def discover(self, node_id: str, *, generation: int | None = None) -> Task:
-        """Ask the agent to look at its hardware again; the answer is the task to watch."""
+        """Have the agent examine its hardware again. The answer is the task to watch."""
         request = Request(method="POST", path=path_of("nodes", node_id, "discover"), headers=if_match(generation))
         return await self._read(Task, request)
 
     async def drain(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """Cordon, and request the release of its allocations. `drained` is true when nothing is claimed any more."""
+        """Cordon a node and request the release of its allocations. `drained` is true when nothing is claimed on it any more."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "drain"),
@@ -1233,7 +1242,7 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     async def key_approve(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """Let a node come back whose agent was away until its key had expired: good for a day, in which it is renewed."""
+        """Approve the expired key of a node whose agent was away. The key is valid for one day, in which the agent renews it."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "key", "approve"),
@@ -1243,7 +1252,7 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     async def retire(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """For good; needs a node without live claims. Its agent's key is refused from then on."""
+        """Retire a node without live claims, permanently. Its agent's key is refused from then on."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "retire"),
@@ -1253,22 +1262,22 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     async def show(self, node_id: str) -> Node:
-        """A host: whether it is alive, what is on it, and whether new allocations may land there."""
+        """Show a host: whether it is alive, what is on it, and whether it takes new allocations."""
         request = Request(method="GET", path=path_of("nodes", node_id))
         return await self._read(Node, request)
 
     async def task(self, task_id: str) -> Task:
-        """One host task: what was asked, phase by phase what happened, and the evidence."""
+        """Show a host task: its specification, its phases, and the evidence."""
         request = Request(method="GET", path=path_of("tasks", task_id))
         return await self._read(Task, request)
 
     def tasks(self, node_id: str) -> Pages[Task]:
-        """What the host was told to do, newest first, with what it reported."""
+        """List the tasks of a host, newest first, with what the host reported."""
         request = Request(method="GET", path=path_of("nodes", node_id, "tasks"))
         return self._pages(Task, request)
 
     async def uncordon(self, node_id: str, *, generation: int | None = None) -> Node:
-        """End of maintenance: new allocations may land here again, if it is alive. Ends a drain as well."""
+        """Let a node take new allocations again, if it is alive. This ends a drain too."""
         request = Request(method="POST", path=path_of("nodes", node_id, "uncordon"), headers=if_match(generation))
         return await self._read(Node, request)
 
@@ -1283,7 +1292,7 @@ class NodesCalls(Calls):
         source_networks: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Node:
-        """Change the name or the address, which no other node may have, or replace all labels."""
+        """Change the name, the address or the labels of a node. No other node may have the address; labels replace all others."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
@@ -1302,7 +1311,7 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     def list(self, *, status: str | None = None) -> Pages[Node]:
-        """Hosts of the platform, newest first, retired ones too; `status` picks."""
+        """List the hosts of the platform, newest first, with retired ones. `status` filters."""
         request = Request(method="GET", path=path_of("nodes"), query={"status": status})
         return self._pages(Node, request)
 
@@ -1311,7 +1320,7 @@ class OperationsCalls(Calls):
     async def cancel(
         self, project_id: str, operation_id: str, *, reason: str | None = None, generation: int | None = None
     ) -> Operation:
-        """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
+        """Cancel an operation. A pending one ends now; otherwise its controller is asked to stop (follow the operation)."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "cancel"),
@@ -1323,7 +1332,7 @@ class OperationsCalls(Calls):
     async def force(
         self, project_id: str, operation_id: str, reason: str, *, generation: int | None = None
     ) -> Operation:
-        """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
+        """End a stuck operation, or accept a teardown that is not proven. The record says *not verified* permanently."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "force"),
@@ -1335,7 +1344,7 @@ class OperationsCalls(Calls):
     async def show(
         self, project_id: str, operation_id: str, *, newer_than: int | None = None, wait: int | None = None
     ) -> Operation:
-        """To follow it, say which generation you know, and how long you would wait for the next."""
+        """Show an operation. To follow it, send the generation that you know and how long to wait for a newer one."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "operations", operation_id),
@@ -1352,9 +1361,9 @@ class OperationsCalls(Calls):
         parent_id: str | None = None,
         status: str | None = None,
     ) -> Pages[Operation]:
-        """Operations of the project, newest first; of one instance, of one bulk operation, or in one status.
+        """List the operations of the project, newest first. Filter by instance, by bulk operation or by status.
 
-        Operations of all projects, newest first, for operators; in one status."""
+        List the operations of all projects, newest first, for operators. `status` filters."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "operations") if project_id is not None else path_of("operations"),
@@ -1373,7 +1382,7 @@ class PlacementsCalls(Calls):
         instance_id: str | None = None,
         version: str | None = None,
     ) -> Pages[PlacementCandidate]:
-        """Where the app could live: allocations that have not ended, and for each component every reason why not."""
+        """List the allocations that could take the app, and for each component every reason why one cannot."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "placements"),
@@ -1386,7 +1395,7 @@ class PlatformKeysCalls(Calls):
     async def retire(
         self, platform_key_id: str, reason: str, *, force: bool | None = None, generation: int | None = None
     ) -> PlatformKey:
-        """End the trust in a key, once a newer one signs; in a TLS CA, once every living agent trusts its successor."""
+        """End the trust in a key, once a newer one signs. A TLS CA needs every living agent to trust its successor first."""
         request = Request(
             method="POST",
             path=path_of("platform-keys", platform_key_id, "retire"),
@@ -1396,7 +1405,7 @@ class PlatformKeysCalls(Calls):
         return await self._read(PlatformKey, request)
 
     async def rotate(self, kind: str, reason: str, *, generation: int | None = None) -> PlatformKey:
-        """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
+        """Make a new key. It is published now and signs after ten minutes; older keys are trusted until they are retired."""
         request = Request(
             method="POST",
             path=path_of("platform-keys", "rotate"),
@@ -1406,14 +1415,15 @@ class PlatformKeysCalls(Calls):
         return await self._read(PlatformKey, request)
 
     def list(self) -> Pages[PlatformKey]:
-        """The keys that sign tasks and certificates, retired ones too: public sides, and what protects the private ones."""
+        """List the keys that sign tasks and certificates, with retired ones: their public keys, and what protects the private
+        keys."""
         request = Request(method="GET", path=path_of("platform-keys"))
         return self._pages(PlatformKey, request)
 
 
 class ProjectsCalls(Calls):
     async def create(self, tenant_id: str, slug: str, name: str, *, generation: int | None = None) -> Project:
-        """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
+        """Create a project of the tenant, without members. Tenant administrators have access to it anyway."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "projects"),
@@ -1423,30 +1433,31 @@ class ProjectsCalls(Calls):
         return await self._read(Project, request)
 
     async def delete(self, project_id: str, *, generation: int | None = None) -> Project:
-        """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
-        it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        """Request the deletion of an empty project. Nothing in it can be changed from now on, and its service accounts are
+        refused. The deletion can be undone until `delete_after`; then everything in the project is removed. A repetition changes
+        nothing."""
         request = Request(method="DELETE", path=path_of("projects", project_id), headers=if_match(generation))
         return await self._read(Project, request)
 
     def export(self, project_id: str) -> AsyncIterator[bytes]:
-        """Everything that the platform holds on the project, as JSON lines; never a secret."""
+        """Export everything that the platform stores about the project, as JSON lines. Secrets are not included."""
         request = Request(method="GET", path=path_of("projects", project_id, "export"))
         return self._bytes(request)
 
     def members(self, project_id: str) -> Pages[Member]:
-        """Those who hold a role in the project, and which; tenant administrators are not listed."""
+        """List the users with a role in the project. Tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
         return self._pages(Member, request)
 
     async def remove_member(self, project_id: str, user_id: str, *, generation: int | None = None) -> None:
-        """Ends their SSH certificates and grants in the project too."""
+        """Remove a user from the project. Their SSH certificates and grants in the project end too."""
         request = Request(
             method="DELETE", path=path_of("projects", project_id, "members", user_id), headers=if_match(generation)
         )
         await self._discard(request)
 
     async def set_member(self, project_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
-        """Only users of the project's tenant can be members."""
+        """Give a user of the project's tenant a role in the project."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "members", user_id),
@@ -1456,7 +1467,7 @@ class ProjectsCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, project_id: str) -> Project:
-        """The project, and what you may do with it."""
+        """Show the project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
         return await self._read(Project, request)
 
@@ -1468,7 +1479,7 @@ class ProjectsCalls(Calls):
     async def update(
         self, project_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
     ) -> Project:
-        """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
+        """Rename or disable a project. In a disabled project people can read, and end what runs, but change nothing else."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id),
@@ -1478,9 +1489,9 @@ class ProjectsCalls(Calls):
         return await self._read(Project, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[Project]:
-        """All projects of the tenant, newest first.
+        """List all projects of the tenant, newest first.
 
-        The projects that you have a role in."""
+        List the projects in which you have a role."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "projects") if tenant_id is not None else path_of("projects"),
@@ -1490,7 +1501,7 @@ class ProjectsCalls(Calls):
 
 class PublishIntentsCalls(Calls):
     async def cancel(self, project_id: str, publish_intent_id: str, *, generation: int | None = None) -> PublishIntent:
-        """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
+        """Cancel an open publish intent and remove the bytes that were sent for it. An intent that is being checked continues."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "cancel"),
@@ -1501,7 +1512,7 @@ class PublishIntentsCalls(Calls):
     async def complete(
         self, project_id: str, publish_intent_id: str, digest: str, *, generation: int | None = None
     ) -> PublishIntent:
-        """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
+        """Register the digest of the bytes. They are checked against it, which takes a while; `registered` means they match."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "complete"),
@@ -1520,7 +1531,7 @@ class PublishIntentsCalls(Calls):
         size_bytes: int | None = None,
         generation: int | None = None,
     ) -> PublishIntent:
-        """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
+        """Announce an artifact to publish. The answer says where to send its bytes; complete the intent when they are there."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents"),
@@ -1530,13 +1541,13 @@ class PublishIntentsCalls(Calls):
         return await self._read(PublishIntent, request)
 
     async def show(self, project_id: str, publish_intent_id: str) -> PublishIntent:
-        """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
+        """Show a publish intent. While it is open, the answer says where to send the bytes, with a fresh ticket for publishers."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents", publish_intent_id))
         return await self._read(PublishIntent, request)
 
     async def upload_content(self, project_id: str, publish_intent_id: str, content: Content) -> UploadedContent:
-        """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them; while
-        they are being sent, a second upload is refused."""
+        """Upload a blob, where the platform keeps blobs in its own directory. A repetition replaces the bytes; a second upload is
+        refused while the first is under way."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "content"),
@@ -1545,14 +1556,14 @@ class PublishIntentsCalls(Calls):
         return await self._read(UploadedContent, request)
 
     def list(self, project_id: str) -> Pages[PublishIntent]:
-        """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
+        """List the publish intents of the project, newest first. Ended intents are deleted after a while."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents"))
         return self._pages(PublishIntent, request)
 
 
 class QuotasCalls(Calls):
     async def project(self, project_id: str) -> Quota:
-        """What the project may use, and what it uses. The tenant's limits count as well."""
+        """Show what the project may use, and what it uses. The tenant's limits apply too."""
         request = Request(method="GET", path=path_of("projects", project_id, "quota"))
         return await self._read(Quota, request)
 
@@ -1566,7 +1577,7 @@ class QuotasCalls(Calls):
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
-        """Limit what the project uses, within what its tenant may. A limit below what is in use takes nothing away."""
+        """Limit what the project uses, within the tenant's limits. A limit below the current use takes nothing away."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "quota"),
@@ -1592,7 +1603,7 @@ class QuotasCalls(Calls):
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
-        """Limit what the tenant uses. A limit below what is in use takes nothing away; nothing new is given."""
+        """Limit what the tenant uses. A limit below the current use takes nothing away, but nothing more can be created."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "quota"),
@@ -1609,14 +1620,14 @@ class QuotasCalls(Calls):
         return await self._read(Quota, request)
 
     async def tenant(self, tenant_id: str) -> Quota:
-        """What all projects of the tenant may use together, and what they use: GPUs, artifacts, bytes, unproven releases."""
+        """Show what all projects of the tenant may use together, and what they use: GPUs, artifacts, bytes, unproven releases."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "quota"))
         return await self._read(Quota, request)
 
 
 class ReceiptsCalls(Calls):
     async def show(self, project_id: str, receipt_id: str) -> Receipt:
-        """Each check with its verdict, what was looked for, and what was found."""
+        """Show a teardown receipt: each check with its verdict, what was looked for, and what was found."""
         request = Request(method="GET", path=path_of("projects", project_id, "receipts", receipt_id))
         return await self._read(Receipt, request)
 
@@ -1629,9 +1640,9 @@ class ReceiptsCalls(Calls):
         operation_id: str | None = None,
         status: str | None = None,
     ) -> Pages[ReceiptLine]:
-        """What was seen on hosts after teardowns, newest first; also of instances that are gone.
+        """List the teardown receipts, newest first, also those of decommissioned instances.
 
-        Receipts of all projects, newest first, for operators; in one status."""
+        List the receipts of all projects, newest first, for operators. `status` filters."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "receipts") if project_id is not None else path_of("receipts"),
@@ -1647,7 +1658,7 @@ class ReceiptsCalls(Calls):
 
 class SecretKeysCalls(Calls):
     async def rotate(self, reason: str, *, generation: int | None = None) -> SecretKey:
-        """A new key for all secrets. What is stored is wrapped anew in the background; then the old key is destroyed."""
+        """Make a new key for all secrets. Stored secrets are wrapped again in the background; then the old key is destroyed."""
         request = Request(
             method="POST",
             path=path_of("secret-keys", "rotate"),
@@ -1657,14 +1668,14 @@ class SecretKeysCalls(Calls):
         return await self._read(SecretKey, request)
 
     def list(self) -> Pages[SecretKey]:
-        """The keys that protect stored secrets, newest first: how much is under each, and which are destroyed."""
+        """List the keys that protect stored secrets, newest first: how many values are under each, and which are destroyed."""
         request = Request(method="GET", path=path_of("secret-keys"))
         return self._pages(SecretKey, request)
 
 
 class ServiceAccountsCalls(Calls):
     def certificates(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountCertificate]:
-        """Client certificates of the account, newest first, and when each was last used."""
+        """List the client certificates of the account, newest first, with their last use."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates")
         )
@@ -1680,7 +1691,7 @@ class ServiceAccountsCalls(Calls):
         expires_at: datetime | None = None,
         generation: int | None = None,
     ) -> NewServiceAccount:
-        """The answer holds the secret of the first key, which is shown only now."""
+        """Create a service account. The answer has the secret of its first key, which is shown only now."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "service-accounts"),
@@ -1698,7 +1709,7 @@ class ServiceAccountsCalls(Calls):
         days: int | None = None,
         generation: int | None = None,
     ) -> NewServiceAccountCertificate:
-        """Sign a certificate request of the program, whose private key stays with it. Older certificates stay good."""
+        """Sign a certificate request of a program, which keeps its private key. Older certificates stay valid."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates"),
@@ -1715,7 +1726,7 @@ class ServiceAccountsCalls(Calls):
         expires_at: datetime | None = None,
         generation: int | None = None,
     ) -> NewServiceAccountKey:
-        """Rotate: make a key, hand it out, delete the old one. Both work meanwhile."""
+        """Create another key. To rotate: create a key, hand it out, delete the old one; both work meanwhile."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys"),
@@ -1725,7 +1736,7 @@ class ServiceAccountsCalls(Calls):
         return await self._read(NewServiceAccountKey, request)
 
     async def delete(self, project_id: str, service_account_id: str, *, generation: int | None = None) -> None:
-        """Delete the account for good. Its keys, tokens, certificates and grants end at once; its audit rows stay."""
+        """Delete the account permanently. Its keys, tokens, certificates and grants end immediately; its audit records stay."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
@@ -1749,7 +1760,7 @@ class ServiceAccountsCalls(Calls):
     async def delete_key(
         self, project_id: str, service_account_id: str, key_id: str, *, generation: int | None = None
     ) -> None:
-        """End a key now, with the tokens that were got with it and the account's certificates. Other keys live on."""
+        """End a key now, with the tokens that it obtained and the account's certificates. Other keys stay valid."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
@@ -1758,14 +1769,14 @@ class ServiceAccountsCalls(Calls):
         await self._discard(request)
 
     def keys(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountKey]:
-        """Keys of the account, newest first, and when each was last used; never their secrets."""
+        """List the keys of the account, newest first, with their last use. Secrets are not shown."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "keys")
         )
         return self._pages(ServiceAccountKey, request)
 
     async def show(self, project_id: str, service_account_id: str) -> ServiceAccount:
-        """What the account may do, and until when."""
+        """Show a service account: what it may do, and until when."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id))
         return await self._read(ServiceAccount, request)
 
@@ -1781,7 +1792,8 @@ class ServiceAccountsCalls(Calls):
         scopes: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> ServiceAccount:
-        """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
+        """Change the scopes, apps or expiry of a service account, or disable it. Disabling ends its tokens, certificates and
+        grants."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
@@ -1802,7 +1814,7 @@ class ServiceAccountsCalls(Calls):
     async def update_key(
         self, project_id: str, service_account_id: str, key_id: str, disabled: bool, *, generation: int | None = None
     ) -> ServiceAccountKey:
-        """Disable a key, or enable it again. Disabling ends the tokens that were got with it, and the account's certificates."""
+        """Disable a key, or enable it again. Disabling ends the tokens that it obtained, and the account's certificates."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
@@ -1812,31 +1824,31 @@ class ServiceAccountsCalls(Calls):
         return await self._read(ServiceAccountKey, request)
 
     def list(self, project_id: str) -> Pages[ServiceAccount]:
-        """Service accounts of the project, newest first. Secrets are never shown again."""
+        """List the service accounts of the project, newest first. Secrets are never shown again."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts"))
         return self._pages(ServiceAccount, request)
 
 
 class SigningKeysCalls(Calls):
     async def revoke(self, signing_key_id: str, *, generation: int | None = None) -> None:
-        """The key leaked: every token that it signed ends now, yours perhaps too. Sessions go on with a new key."""
+        """Revoke a leaked key. Every token that it signed ends now, perhaps yours too; sessions continue with a new key."""
         request = Request(method="DELETE", path=path_of("auth", "keys", signing_key_id), headers=if_match(generation))
         await self._discard(request)
 
     async def rotate(self, *, generation: int | None = None) -> SigningKey:
-        """A new key signs from now on; tokens of the old one stay good until they expire."""
+        """Make a new key that signs from now on. Tokens of the old key stay valid until they expire."""
         request = Request(method="POST", path=path_of("auth", "keys"), headers=if_match(generation))
         return await self._read(SigningKey, request)
 
     def list(self) -> Pages[SigningKey]:
-        """Keys that sign access tokens, newest first, with those that only verify until their tokens have expired."""
+        """List the keys that sign access tokens, newest first. A key that no longer signs verifies until its last token expires."""
         request = Request(method="GET", path=path_of("auth", "keys"))
         return self._pages(SigningKey, request)
 
 
 class SkusCalls(Calls):
     async def create(self, new: NewSku, *, generation: int | None = None) -> Sku:
-        """Offer GPUs of one model in one shape at a price, under a name that no other SKU has."""
+        """Offer GPUs of one model in one shape at a price. The name must be unique."""
         request = Request(method="POST", path=path_of("skus"), body=object_of(new), headers=if_match(generation))
         return await self._read(Sku, request)
 
@@ -1851,7 +1863,7 @@ class SkusCalls(Calls):
         wipe_grade: str | None = None,
         generation: int | None = None,
     ) -> Sku:
-        """Change the counts, the price, how its wipes are proven, or whether it is offered. Allocations keep what they got."""
+        """Change the counts, the price, the wipe grade, or whether the SKU is offered. Existing allocations do not change."""
         request = Request(
             method="PATCH",
             path=path_of("skus", sku_id),
@@ -1870,7 +1882,7 @@ class SkusCalls(Calls):
         return await self._read(Sku, request)
 
     def list(self) -> Pages[Sku]:
-        """What can be asked for, newest first; those that are no longer offered too."""
+        """List the SKUs, newest first, with those that are no longer offered."""
         request = Request(method="GET", path=path_of("skus"))
         return self._pages(Sku, request)
 
@@ -1884,7 +1896,7 @@ class SlotsCalls(Calls):
         slot_ids: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Sequence[Slot]:
-        """Topology approval: nothing can be allocated before somebody has looked at what discovery found."""
+        """Approve the topology that discovery found. Nothing can be allocated before that."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "slots", "approve"),
@@ -1894,7 +1906,7 @@ class SlotsCalls(Calls):
         return await self._items(Slot, request)
 
     async def disable(self, slot_id: str, reason: str, *, generation: int | None = None) -> Slot:
-        """Take a GPU out of the pool, with a reason. One that is claimed, or not proven clean, has to be released first."""
+        """Take a GPU out of the pool, with a reason. A GPU that is claimed, or not proven clean, must be released first."""
         request = Request(
             method="POST",
             path=path_of("slots", slot_id, "disable"),
@@ -1904,29 +1916,29 @@ class SlotsCalls(Calls):
         return await self._read(Slot, request)
 
     async def enable(self, slot_id: str, *, generation: int | None = None) -> Slot:
-        """Back into the pool; a slot that nobody ever approved waits for its approval again."""
+        """Return a GPU to the pool. A slot that was never approved waits for its approval again."""
         request = Request(method="POST", path=path_of("slots", slot_id, "enable"), headers=if_match(generation))
         return await self._read(Slot, request)
 
     def map(self, *, status: str | None = None) -> Pages[NodeSlots]:
-        """The fleet as a picture needs it: what each GPU of each node does, and which allocation holds it."""
+        """List every node with the status of each GPU and the allocation that has it. For a map of the fleet."""
         request = Request(method="GET", path=path_of("slot-map"), query={"status": status})
         return self._pages(NodeSlots, request)
 
     async def list(self, node_id: str) -> Sequence[Slot]:
-        """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""
+        """List the GPUs of a node by index, with what discovery found and whether they can be claimed."""
         request = Request(method="GET", path=path_of("nodes", node_id, "slots"))
         return await self._items(Slot, request)
 
 
 class SshAccessCalls(Calls):
     async def authorities(self) -> SshCa:
-        """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
+        """Show the SSH certificate authorities: those that hosts trust for logins, and those that clients trust for host keys."""
         request = Request(method="GET", path=path_of("ssh-ca"))
         return await self._read(SshCa, request)
 
     def certificates(self, project_id: str, allocation_id: str) -> Pages[IssuedSshCertificate]:
-        """Certificates issued for the allocation, newest first."""
+        """List the SSH certificates of the allocation, newest first."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates")
         )
@@ -1941,7 +1953,7 @@ class SshAccessCalls(Calls):
         minutes: int | None = None,
         generation: int | None = None,
     ) -> SshCertificate:
-        """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
+        """Sign a login certificate for an active allocation, valid for an hour at most. Nothing secret is stored or sent."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates"),
@@ -1953,7 +1965,7 @@ class SshAccessCalls(Calls):
     async def create_grant(
         self, project_id: str, allocation_id: str, new: NewSshGrant, *, generation: int | None = None
     ) -> SshGrant:
-        """Put a public key on the allocation until `expires_at`; its host installs and removes it."""
+        """Put a public key on the allocation until `expires_at`. The host installs and removes it."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants"),
@@ -1965,7 +1977,7 @@ class SshAccessCalls(Calls):
     async def delete_grant(
         self, project_id: str, allocation_id: str, grant_id: str, *, generation: int | None = None
     ) -> None:
-        """Take the key off the host before its time."""
+        """Revoke an SSH grant: the host removes the key now."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants", grant_id),
@@ -1976,7 +1988,8 @@ class SshAccessCalls(Calls):
     async def for_operation(
         self, project_id: str, operation_id: str, lease_token: str, public_key: str, *, generation: int | None = None
     ) -> MachineAccess:
-        """Certificates for the allocations of an operation whose lease you hold: an hour at most, and they end with it."""
+        """Sign SSH certificates for the allocations of an operation whose lease you have. They last an hour at most and end with
+        the operation."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "machine-access"),
@@ -1986,7 +1999,7 @@ class SshAccessCalls(Calls):
         return await self._read(MachineAccess, request)
 
     def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
-        """Who may log in with a key of their own, newest first; expired and revoked grants too."""
+        """List the SSH grants of the allocation, newest first, with expired and revoked ones."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants")
         )
@@ -2002,7 +2015,7 @@ class SshAccessCalls(Calls):
         serial: int | None = None,
         generation: int | None = None,
     ) -> RevokedSshCertificates:
-        """Revoke certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
+        """Revoke SSH certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates", "revoke"),
@@ -2014,7 +2027,7 @@ class SshAccessCalls(Calls):
 
 class SshKeysCalls(Calls):
     async def create(self, name: str, public_key: str, *, generation: int | None = None) -> SshKey:
-        """Store a public key of yours, to name it when you ask for an allocation or a grant. Each key is stored once."""
+        """Store one of your public keys, so that you can name it in an allocation or a grant. Each key is stored once."""
         request = Request(
             method="POST",
             path=path_of("me", "ssh-keys"),
@@ -2024,19 +2037,19 @@ class SshKeysCalls(Calls):
         return await self._read(SshKey, request)
 
     async def delete(self, ssh_key_id: str, *, generation: int | None = None) -> None:
-        """Forget a stored key. Grants made from it are copies: they stay until they expire or are taken back."""
+        """Delete a stored key. Grants made from it are copies: they stay until they expire or are revoked."""
         request = Request(method="DELETE", path=path_of("me", "ssh-keys", ssh_key_id), headers=if_match(generation))
         await self._discard(request)
 
     def list(self) -> Pages[SshKey]:
-        """Your own stored public keys, newest first."""
+        """List your stored public keys, newest first."""
         request = Request(method="GET", path=path_of("me", "ssh-keys"))
         return self._pages(SshKey, request)
 
 
 class TenantsCalls(Calls):
     async def create(self, slug: str, name: str, *, generation: int | None = None) -> Tenant:
-        """A tenant, empty: give it users and an administrator next."""
+        """Create an empty tenant. Next, give it users and an administrator."""
         request = Request(
             method="POST",
             path=path_of("tenants"),
@@ -2046,30 +2059,30 @@ class TenantsCalls(Calls):
         return await self._read(Tenant, request)
 
     async def delete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
-        """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
-        `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        """Request the deletion of an empty tenant. Its people and programs are refused immediately. The deletion can be undone
+        until `delete_after`; then everything in the tenant is removed. A repetition changes nothing."""
         request = Request(method="DELETE", path=path_of("tenants", tenant_id), headers=if_match(generation))
         return await self._read(Tenant, request)
 
     def export(self, tenant_id: str) -> AsyncIterator[bytes]:
-        """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
+        """Export everything that the platform stores about the tenant and its projects, as JSON lines. Secrets are not included."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "export"))
         return self._bytes(request)
 
     def members(self, tenant_id: str) -> Pages[Member]:
-        """Those who hold a role in the tenant as a whole."""
+        """List the users with a role in the tenant as a whole."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "members"))
         return self._pages(Member, request)
 
     async def remove_member(self, tenant_id: str, user_id: str, *, generation: int | None = None) -> None:
-        """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
+        """Take the tenant role away from a user. Roles in projects stay; the last administrator cannot be removed."""
         request = Request(
             method="DELETE", path=path_of("tenants", tenant_id, "members", user_id), headers=if_match(generation)
         )
         await self._discard(request)
 
     async def set_member(self, tenant_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
-        """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
+        """Give a user of the tenant a role in the tenant as a whole. It replaces the previous one."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "members", user_id),
@@ -2079,7 +2092,7 @@ class TenantsCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, tenant_id: str) -> Tenant:
-        """The tenant, and what you may do with it."""
+        """Show the tenant, and what you may do with it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id))
         return await self._read(Tenant, request)
 
@@ -2097,7 +2110,8 @@ class TenantsCalls(Calls):
         wipe_grade: str | None = None,
         generation: int | None = None,
     ) -> Tenant:
-        """Disabling a tenant lets its people read but change nothing, except to end what runs."""
+        """Rename or disable a tenant, or set its wipe grade. In a disabled tenant people can read, and end what runs, but change
+        nothing else."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id),
@@ -2107,7 +2121,7 @@ class TenantsCalls(Calls):
         return await self._read(Tenant, request)
 
     def list(self) -> Pages[Tenant]:
-        """All tenants for the platform's roles; for everybody else, their own."""
+        """List the tenants: all of them for platform roles, otherwise your own."""
         request = Request(method="GET", path=path_of("tenants"))
         return self._pages(Tenant, request)
 
@@ -2116,7 +2130,7 @@ class TerminalsCalls(Calls):
     async def close(
         self, project_id: str, allocation_id: str, terminal_id: str, *, generation: int | None = None
     ) -> Terminal:
-        """Hang up. Your own; those of others, if you administer the project. Repeating it is no error."""
+        """Close a terminal: your own, or anyone's if you administer the project. It can be repeated."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "terminals", terminal_id, "close"),
@@ -2133,7 +2147,7 @@ class TerminalsCalls(Calls):
         rows: int | None = None,
         generation: int | None = None,
     ) -> Terminal:
-        """Ask for a shell in the allocation, then connect a WebSocket to `stream` within seconds."""
+        """Request a shell in the allocation. Then connect a WebSocket to `stream` within seconds."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "terminals"),
@@ -2143,7 +2157,7 @@ class TerminalsCalls(Calls):
         return await self._read(Terminal, request)
 
     def list(self, project_id: str, allocation_id: str) -> Pages[Terminal]:
-        """Who had a terminal on the allocation, newest first, ended ones too. What was typed is not kept."""
+        """List the terminals of the allocation, newest first, with ended ones. What was typed is not stored."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "terminals"))
         return self._pages(Terminal, request)
 
@@ -2152,7 +2166,7 @@ class TrustCalls(Calls):
     async def create_key(
         self, tenant_id: str, name: str, public_key: str, *, generation: int | None = None
     ) -> TrustKey:
-        """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
+        """Trust the signatures of a key, from an artifact's next check on. A revoked key cannot be added again."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "trust-keys"),
@@ -2162,19 +2176,19 @@ class TrustCalls(Calls):
         return await self._read(TrustKey, request)
 
     def keys(self, tenant_id: str) -> Pages[TrustKey]:
-        """Public keys whose signatures the tenant trusts, newest first, revoked ones too."""
+        """List the public keys whose signatures the tenant trusts, newest first, with revoked ones."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-keys"))
         return self._pages(TrustKey, request)
 
     async def policy(self, tenant_id: str) -> TrustPolicy:
-        """Whether the tenant demands signatures; false until somebody sets it."""
+        """Show whether the tenant requires signatures. The default is false."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-policy"))
         return await self._read(TrustPolicy, request)
 
     async def revoke_key(
         self, tenant_id: str, trust_key_id: str, reason: str, *, generation: int | None = None
     ) -> TrustKey:
-        """Artifacts that no other key of the tenant signed lose their trust, and what runs on them is flagged."""
+        """Revoke a trust key. Artifacts that no other key of the tenant signed lose their trust; their instances are flagged."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "trust-keys", trust_key_id, "revoke"),
@@ -2186,7 +2200,8 @@ class TrustCalls(Calls):
     async def set_policy(
         self, tenant_id: str, require_signature: bool, reason: str, *, generation: int | None = None
     ) -> TrustPolicy:
-        """With `require_signature`, the tenant launches only what one of its trust keys signed."""
+        """Set whether the tenant requires signatures. With `require_signature` it launches only what one of its trust keys
+        signed."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "trust-policy"),
@@ -2206,9 +2221,9 @@ class UsersCalls(Calls):
         password: str | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
-        """A user of the tenant, without a role yet. A password that the platform makes is shown only now.
+        """Create a user of the tenant, without a role. A password that the platform makes is shown only now.
 
-        A user of the platform, or of the tenant named. A password that the platform makes is shown only now."""
+        Create a user of the platform, or of the named tenant. A password that the platform makes is shown only now."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users"),
@@ -2218,9 +2233,10 @@ class UsersCalls(Calls):
         return await self._read(UserWithPassword, request)
 
     async def delete(self, tenant_id: str | None, user_id: str, *, generation: int | None = None) -> None:
-        """Delete a user of the tenant for good: name and e-mail address are removed, and all access ends at once.
+        """Delete a user of the tenant permanently. Name and e-mail address are removed, and all access ends immediately.
 
-        Delete a user for good: name and e-mail address are removed, and all access ends at once. Audit rows keep the id."""
+        Delete a user permanently. Name and e-mail address are removed, and all access ends immediately; audit records keep the
+        id."""
         request = Request(
             method="DELETE",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -2231,14 +2247,14 @@ class UsersCalls(Calls):
         await self._discard(request)
 
     async def remove_platform_role(self, user_id: str, *, generation: int | None = None) -> None:
-        """Take the platform role away. The last administrator can not be removed."""
+        """Take the platform role away from a user. The last administrator cannot be removed."""
         request = Request(
             method="DELETE", path=path_of("users", user_id, "platform-role"), headers=if_match(generation)
         )
         await self._discard(request)
 
     async def set_platform_role(self, user_id: str, role: str, *, generation: int | None = None) -> Member:
-        """Make a user of the platform its administrator or operator, in place of the role held until now."""
+        """Make a user of the platform its administrator or operator. This replaces the previous role."""
         request = Request(
             method="PUT",
             path=path_of("users", user_id, "platform-role"),
@@ -2248,9 +2264,9 @@ class UsersCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, tenant_id: str | None, user_id: str) -> User:
-        """A user of the tenant, with the roles held in it and its projects.
+        """Show a user of the tenant, with the roles in the tenant and its projects.
 
-        A user of any tenant, with all roles held."""
+        Show a user of any tenant, with all roles."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -2283,7 +2299,7 @@ class UsersCalls(Calls):
         unlock: bool | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
-        """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
+        """Rename, disable or unlock a user, or make a new password (shown once). Disabling ends all access of the user."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -2295,9 +2311,9 @@ class UsersCalls(Calls):
         return await self._read(UserWithPassword, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[User]:
-        """Users of the tenant, newest first, disabled ones too.
+        """List the users of the tenant, newest first, with disabled ones.
 
-        Users of all tenants and of the platform, newest first."""
+        List the users of all tenants and of the platform, newest first."""
         request = Request(
             method="GET", path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users")
         )

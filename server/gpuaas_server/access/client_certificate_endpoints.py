@@ -31,7 +31,7 @@ async def service_account_certificate_create(
     body: ServiceAccountCertificateCreate,
     call: Annotated[Call, admitted_change("service_account_certificate_create")],
 ) -> Response:
-    """Sign a certificate request of the program, whose private key stays with it. Older certificates stay good."""
+    """Sign a certificate request of a program, which keeps its private key. Older certificates stay valid."""
     signed = await client_certificates.sign_client_certificate(call.platform, service_account_id, body)
     return await call.change(lambda tx: client_certificates.certificate_create(tx, project_id, signed), status=201)
 
@@ -44,7 +44,7 @@ async def service_account_certificate_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Client certificates of the account, newest first, and when each was last used."""
+    """List the client certificates of the account, newest first, with their last use."""
     return await call.read(
         lambda connection: identity.certificate_list(connection, project_id, service_account_id, after, limit)
     )

@@ -43,7 +43,9 @@ async def access_credential_create(
     body: AccessCredentialCreate,
     call: Annotated[Call, admitted_change("access_credential_create")],
 ) -> Response:
-    """A name to get certificates under (nothing is stored), or a key pair whose private side the platform keeps."""
+    """Create a credential: a name to get certificates under (nothing is stored), or a key pair whose private key the platform
+    keeps.
+    """
     tenant_id, caller = call.caller.tenant_id, call.caller
 
     async def create(custody: Custody | None) -> Response:
@@ -64,7 +66,7 @@ async def access_credential_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Credentials of the project, newest first, revoked ones too."""
+    """List the credentials of the project, newest first, with revoked ones."""
     caller = call.caller
     return await call.read(
         lambda connection: credentials.access_credential_list(connection, project_id, after, limit, caller)
@@ -75,7 +77,7 @@ async def access_credential_list(
 async def access_credential_show(
     project_id: ProjectId, credential_id: CredentialId, call: Annotated[Call, admitted("access_credential_show")]
 ) -> Response:
-    """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
+    """Show a credential and its public key. A private key is only ever in a delivery, sealed."""
     caller = call.caller
     return await call.read(
         lambda connection: credentials.access_credential_show(connection, project_id, credential_id, caller)
@@ -93,7 +95,7 @@ async def access_credential_rotate(
     body: AccessCredentialRotate,
     call: Annotated[Call, admitted_change("access_credential_rotate")],
 ) -> Response:
-    """A new key pair in place of the old one, on every allocation that has it."""
+    """Replace the key pair of a credential on every allocation that has it."""
     row, caller = await _read(call, project_id, credential_id), call.caller
     credentials.living(row)
     if row.kind != "ssh_key":
@@ -117,7 +119,7 @@ async def access_credential_revoke(
     body: AccessCredentialRevoke,
     call: Annotated[Call, admitted_change("access_credential_revoke")],
 ) -> Response:
-    """End it: its key leaves the hosts, its certificates end, the private key is destroyed."""
+    """Revoke a credential. Its key is removed from the hosts, its certificates end, and its private key is destroyed."""
     caller = call.caller
     return await call.change(
         lambda tx: credentials.access_credential_revoke(tx, project_id, credential_id, body.reason, caller)
@@ -136,7 +138,7 @@ async def access_credential_deliver(
     body: CredentialDeliveryCreate,
     call: Annotated[Call, admitted_change("access_credential_deliver")],
 ) -> Response:
-    """Get the private key, sealed to your X25519 key; or a certificate for your SSH key. Each delivery is logged."""
+    """Get the private key, sealed to your X25519 key, or a certificate for your SSH key. Each delivery is logged."""
     platform = call.platform
     row = await _read(call, project_id, credential_id)
     if row.kind == "ssh_key":
@@ -159,7 +161,7 @@ async def credential_delivery_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The delivery log, newest first: who got what, and for which key."""
+    """List the deliveries of a credential, newest first: who received which version, and for which key."""
     return await call.read(
         lambda connection: deliveries.credential_delivery_list(connection, project_id, credential_id, after, limit)
     )

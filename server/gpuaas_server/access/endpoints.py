@@ -39,7 +39,7 @@ _ALLOCATION = "/projects/{project_id}/allocations/{allocation_id}"
 
 @router.get("/ssh-ca", response_model=SshCa, responses=problem_responses())
 async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Response:
-    """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
+    """Show the SSH certificate authorities: those that hosts trust for logins, and those that clients trust for host keys."""
 
     async def show(connection: Connection) -> SshCa:
         return SshCa(
@@ -54,7 +54,7 @@ async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Respons
 async def ssh_key_list(
     call: Annotated[Call, admitted("ssh_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Your own stored public keys, newest first."""
+    """List your stored public keys, newest first."""
     return await call.read(lambda connection: user_keys.ssh_key_list(connection, call.actor.id, after, limit))
 
 
@@ -65,13 +65,13 @@ async def ssh_key_list(
     responses=problem_responses("ssh_key_refused", "already_exists", *_CHANGE),
 )
 async def ssh_key_create(body: SshKeyCreate, call: Annotated[Call, admitted_change("ssh_key_create")]) -> Response:
-    """Store a public key of yours, to name it when you ask for an allocation or a grant. Each key is stored once."""
+    """Store one of your public keys, so that you can name it in an allocation or a grant. Each key is stored once."""
     return await call.change(lambda tx: user_keys.ssh_key_create(tx, body), status=201)
 
 
 @router.delete("/me/ssh-keys/{ssh_key_id}", status_code=204, responses=problem_responses(*_CHANGE))
 async def ssh_key_delete(ssh_key_id: SshKeyId, call: Annotated[Call, admitted_change("ssh_key_delete")]) -> Response:
-    """Forget a stored key. Grants made from it are copies: they stay until they expire or are taken back."""
+    """Delete a stored key. Grants made from it are copies: they stay until they expire or are revoked."""
     return await call.change(lambda tx: user_keys.ssh_key_delete(tx, ssh_key_id))
 
 
@@ -87,7 +87,7 @@ async def ssh_certificate_create(
     body: SshCertificateCreate,
     call: Annotated[Call, admitted_change("ssh_certificate_create")],
 ) -> Response:
-    """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
+    """Sign a login certificate for an active allocation, valid for an hour at most. Nothing secret is stored or sent."""
     platform = call.platform
     authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
     settings = platform.settings
@@ -107,7 +107,7 @@ async def ssh_certificate_list(
     ] = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Certificates issued for the allocation, newest first."""
+    """List the SSH certificates of the allocation, newest first."""
     before = None if after is None else int(after)
     return await call.read(
         lambda connection: certificates.ssh_certificate_list(connection, project_id, allocation_id, before, limit)
@@ -125,7 +125,7 @@ async def ssh_certificate_revoke(
     body: SshCertificateRevoke,
     call: Annotated[Call, admitted_change("ssh_certificate_revoke")],
 ) -> Response:
-    """Revoke certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
+    """Revoke SSH certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
     caller = call.caller
     return await call.change(
         lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, caller)
@@ -140,7 +140,7 @@ async def ssh_grant_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Who may log in with a key of their own, newest first; expired and revoked grants too."""
+    """List the SSH grants of the allocation, newest first, with expired and revoked ones."""
     return await call.read(
         lambda connection: grants.ssh_grant_list(connection, project_id, allocation_id, after, limit)
     )
@@ -158,7 +158,7 @@ async def ssh_grant_create(
     body: SshGrantCreate,
     call: Annotated[Call, admitted_change("ssh_grant_create")],
 ) -> Response:
-    """Put a public key on the allocation until `expires_at`; its host installs and removes it."""
+    """Put a public key on the allocation until `expires_at`. The host installs and removes it."""
     return await call.change(lambda tx: grants.ssh_grant_create(tx, project_id, allocation_id, body), status=201)
 
 
@@ -169,7 +169,7 @@ async def ssh_grant_delete(
     grant_id: GrantId,
     call: Annotated[Call, admitted_change("ssh_grant_delete")],
 ) -> Response:
-    """Take the key off the host before its time."""
+    """Revoke an SSH grant: the host removes the key now."""
     return await call.change(lambda tx: grants.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
 
 

@@ -26,7 +26,7 @@ async def tenant_member_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Those who hold a role in the tenant as a whole."""
+    """List the users with a role in the tenant as a whole."""
     return await _list(call, RoleTarget(tenant_id), after, limit)
 
 
@@ -37,7 +37,7 @@ async def tenant_member_set(
     body: TenantMemberSet,
     call: Annotated[Call, admitted_change("tenant_member_set")],
 ) -> Response:
-    """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
+    """Give a user of the tenant a role in the tenant as a whole. It replaces the previous one."""
     return await _set(call, "tenant_member_set", RoleTarget(tenant_id), user_id, body.role)
 
 
@@ -45,7 +45,7 @@ async def tenant_member_set(
 async def tenant_member_remove(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_member_remove")]
 ) -> Response:
-    """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
+    """Take the tenant role away from a user. Roles in projects stay; the last administrator cannot be removed."""
     return await _remove(call, "tenant_member_remove", RoleTarget(tenant_id), user_id)
 
 
@@ -56,7 +56,7 @@ async def project_member_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Those who hold a role in the project, and which; tenant administrators are not listed."""
+    """List the users with a role in the project. Tenant administrators are not listed."""
     return await _list(call, RoleTarget(call.caller.tenant_id, project_id), after, limit)
 
 
@@ -67,7 +67,7 @@ async def project_member_set(
     body: ProjectMemberSet,
     call: Annotated[Call, admitted_change("project_member_set")],
 ) -> Response:
-    """Only users of the project's tenant can be members."""
+    """Give a user of the project's tenant a role in the project."""
     tenant_id, match = call.caller.tenant_id, call.require_match
     return await call.change(
         lambda tx: members.project_member_set(tx, tenant_id, project_id, user_id, body.role, match)
@@ -78,7 +78,7 @@ async def project_member_set(
 async def project_member_remove(
     project_id: ProjectId, user_id: UserId, call: Annotated[Call, admitted_change("project_member_remove")]
 ) -> Response:
-    """Ends their SSH certificates and grants in the project too."""
+    """Remove a user from the project. Their SSH certificates and grants in the project end too."""
     tenant_id, match = call.caller.tenant_id, call.require_match
     return await call.change(lambda tx: members.project_member_remove(tx, tenant_id, project_id, user_id, match))
 

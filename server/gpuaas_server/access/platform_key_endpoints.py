@@ -22,7 +22,9 @@ _ROTATE = problem_responses("secret_store_unavailable", "idempotency_mismatch", 
 async def platform_key_list(
     call: Annotated[Call, admitted("platform_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """The keys that sign tasks and certificates, retired ones too: public sides, and what protects the private ones."""
+    """List the keys that sign tasks and certificates, with retired ones: their public keys, and what protects the private
+    keys.
+    """
     now = call.platform.clock()
     return await call.read(lambda connection: platform_keys.platform_key_list(connection, now, after, limit))
 
@@ -31,7 +33,7 @@ async def platform_key_list(
 async def platform_key_rotate(
     body: PlatformKeyRotate, call: Annotated[Call, admitted_change("platform_key_rotate")]
 ) -> Response:
-    """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
+    """Make a new key. It is published now and signs after ten minutes; older keys are trusted until they are retired."""
     new = await pki.key_prepare(call.platform, body.kind)
     return await call.change(lambda tx: platform_keys.platform_key_rotate(tx, new, body), status=201)
 
@@ -42,5 +44,5 @@ async def platform_key_retire(
     body: PlatformKeyRetire,
     call: Annotated[Call, admitted_change("platform_key_retire")],
 ) -> Response:
-    """End the trust in a key, once a newer one signs; in a TLS CA, once every living agent trusts its successor."""
+    """End the trust in a key, once a newer one signs. A TLS CA needs every living agent to trust its successor first."""
     return await call.change(lambda tx: platform_keys.platform_key_retire(tx, platform_key_id, body))

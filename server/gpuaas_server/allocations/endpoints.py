@@ -45,7 +45,9 @@ State = Annotated[AllocationState | None, Query()]
 async def allocation_create(
     project_id: ProjectId, body: AllocationCreate, call: Annotated[Call, admitted_change("allocation_create")]
 ) -> Response:
-    """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
+    """Create one or more allocations of GPUs. The GPUs are claimed now; provisioning follows (watch the events or the
+    timeline).
+    """
     tenant_id, settings = call.caller.tenant_id, call.platform.settings
     call.count_changes(body.count - 1)
     return await call.change(
@@ -63,7 +65,7 @@ async def allocation_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Allocations of the project, newest first, ended ones too; `state` picks."""
+    """List the allocations of the project, newest first, with ended ones. `state` filters."""
     return await call.read(lambda c: service.allocation_list(c, call.caller, project_id, state, None, after, limit))
 
 
@@ -75,7 +77,7 @@ async def allocation_list_all(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """All allocations of the platform, for operators."""
+    """List the allocations of all projects, for operators."""
     return await call.read(lambda c: service.allocation_list(c, call.caller, None, state, node_id, after, limit))
 
 
@@ -83,7 +85,7 @@ async def allocation_list_all(
 async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
-    """Where it stands, the way in once it is active, and why it failed if it did."""
+    """Show an allocation: its state, how to log in once it is active, and why it failed if it did."""
     return await call.read(lambda c: service.allocation_show(c, call.caller, project_id, allocation_id))
 
 
@@ -91,7 +93,7 @@ async def allocation_show(
 async def allocation_timeline(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_timeline")]
 ) -> Response:
-    """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
+    """Show every state of the allocation and every phase on its host, with times, failures and the evidence of the wipe."""
     return await call.read(lambda c: timeline_of(c, project_id, allocation_id))
 
 
@@ -99,7 +101,7 @@ async def allocation_timeline(
 async def allocation_topology(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_topology")]
 ) -> Response:
-    """The GPUs of its host, how they are linked, and which of them it holds, or held until it ended."""
+    """Show the GPUs of the allocation's host, their links, and which of them the allocation has (or had until it ended)."""
     return await call.read(lambda c: topology_of(c, project_id, allocation_id))
 
 
@@ -110,7 +112,9 @@ async def allocation_release(
     body: AllocationRelease,
     call: Annotated[Call, admitted_change("allocation_release")],
 ) -> Response:
-    """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
+    """Request the release of an allocation: its access ends, then its GPUs are wiped, then the wipe is proven. It can be
+    repeated.
+    """
     return await call.change(
         lambda tx: service.allocation_release(tx, call.caller, project_id, allocation_id, body.reason)
     )
@@ -136,7 +140,7 @@ async def allocation_replace(
     body: AllocationRelease,
     call: Annotated[Call, admitted_change("allocation_replace")],
 ) -> Response:
-    """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
+    """Claim the same GPUs on another host and release this allocation, both or neither. The answer is the new allocation."""
     settings = call.platform.settings
     return await call.change(
         lambda tx: replacement.allocation_replace(tx, settings, call.caller, project_id, allocation_id, body),
@@ -152,7 +156,7 @@ async def allocation_retry_release(
     allocation_id: AllocationId,
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
-    """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
+    """Retry a release that failed: deprovision, wipe and verification start again from the beginning."""
     return await call.change(lambda tx: service.allocation_retry_release(tx, call.caller, project_id, allocation_id))
 
 
@@ -165,7 +169,9 @@ async def allocation_force_cleanup(
     body: ForceCleanup,
     call: Annotated[Call, admitted_change("allocation_force_cleanup")],
 ) -> Response:
-    """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
+    """Return slots whose wipe is not proven to the pool. A person takes responsibility; the record says *not verified*
+    permanently.
+    """
     return await call.change(
         lambda tx: service.allocation_force_cleanup(tx, call.caller, project_id, allocation_id, body)
     )

@@ -27,7 +27,7 @@ async def host_report_create(
     body: HostReportCreate,
     call: Annotated[Call, admitted_change("host_report_create")],
 ) -> Response:
-    """Report the host of an allocation as broken: after its release operators look at it before anybody gets it again."""
+    """Report the host of an allocation as broken. After its release, operators examine it before it is allocated again."""
     most = call.platform.settings.host_reports_per_tenant
     return await call.change(
         lambda tx: reports.host_report_create(tx, project_id, allocation_id, body, most), status=201
@@ -42,7 +42,7 @@ async def host_report_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Hosts that tenants reported as broken, newest first."""
+    """List the hosts that tenants reported as broken, newest first."""
     caller = call.caller
     return await call.read(lambda c: reports.host_report_list(c, caller, node_id, cleared, after, limit))
 
@@ -53,6 +53,6 @@ async def host_report_clear(
     body: HostReportClear,
     call: Annotated[Call, admitted_change("host_report_clear")],
 ) -> Response:
-    """The host was looked at: GPUs that the report kept out of the pool return to it."""
+    """Clear the report of a broken host after looking at it. GPUs that the report kept out of the pool return to it."""
     caller = call.caller
     return await call.change(lambda tx: reports.host_report_clear(tx, caller, host_report_id, body))

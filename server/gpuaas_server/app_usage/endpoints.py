@@ -37,7 +37,7 @@ async def app_usage_report(
     body: UsageBatch,
     call: Annotated[Call, admitted_change("app_usage_report")],
 ) -> Response:
-    """For the app's controller: what was used, for whom. To say it again adds nothing, so report until it is taken."""
+    """Report usage, as the app's controller. A repetition adds nothing, so repeat the report until it is accepted."""
     return await call.change(lambda tx: service.app_usage_report(tx, call.caller, project_id, instance_id, body))
 
 
@@ -51,7 +51,7 @@ async def app_usage_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What apps were used for in this project, whosever instance it was: the latest end first."""
+    """List what apps were used for in this project, in instances of any project. The latest end comes first."""
     wanted = UsageFilter(project_id, instance_id, since, before)
     return await call.read(lambda c: service.app_usage_list(c, wanted, after, limit))
 
@@ -66,6 +66,6 @@ async def app_usage_totals(
     after: TotalAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The sums of what ended within some days, for each instance and metric."""
+    """Show the sums of usage that ended within a range of days, for each instance and metric."""
     today, days = call.platform.clock().date(), (first_day, last_day)
     return await call.read(lambda c: service.app_usage_totals(c, project_id, instance_id, days, today, after, limit))

@@ -61,7 +61,7 @@ async def publish_intent_create(
     body: PublishIntentCreate,
     call: Annotated[Call, admitted_change("publish_intent_create")],
 ) -> Response:
-    """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
+    """Announce an artifact to publish. The answer says where to send its bytes; complete the intent when they are there."""
     tenant_id, caller, settings = call.caller.tenant_id, call.caller, call.platform.settings
     return await call.change(
         lambda tx: publish_intents.publish_intent_create(tx, settings, tenant_id, project_id, body, caller), status=201
@@ -75,7 +75,7 @@ async def publish_intent_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
+    """List the publish intents of the project, newest first. Ended intents are deleted after a while."""
     caller, settings = call.caller, call.platform.settings
     return await call.read(
         lambda connection: publish_intents.publish_intent_list(connection, settings, project_id, after, limit, caller)
@@ -92,7 +92,7 @@ async def publish_intent_show(
     publish_intent_id: PublishIntentId,
     call: Annotated[Call, admitted("publish_intent_show")],
 ) -> Response:
-    """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
+    """Show a publish intent. While it is open, the answer says where to send the bytes, with a fresh ticket for publishers."""
     caller, settings, now = call.caller, call.platform.settings, call.platform.clock().timestamp()
     return await call.read(
         lambda connection: publish_intents.publish_intent_show(
@@ -115,8 +115,8 @@ async def publish_intent_upload(
     request: Request,
     call: Annotated[Call, admitted("publish_intent_upload")],
 ) -> Response:
-    """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them; while
-    they are being sent, a second upload is refused.
+    """Upload a blob, where the platform keeps blobs in its own directory. A repetition replaces the bytes; a second upload is
+    refused while the first is under way.
     """
     platform = call.platform
     if request.headers.get("content-type", "").partition(";")[0] != OCTETS:
@@ -137,7 +137,7 @@ async def publish_intent_complete(
     body: PublishIntentComplete,
     call: Annotated[Call, admitted_change("publish_intent_complete")],
 ) -> Response:
-    """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
+    """Register the digest of the bytes. They are checked against it, which takes a while; `registered` means they match."""
     caller, settings = call.caller, call.platform.settings
     return await call.change(
         lambda tx: publish_intents.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, caller)
@@ -150,7 +150,7 @@ async def publish_intent_cancel(
     publish_intent_id: PublishIntentId,
     call: Annotated[Call, admitted_change("publish_intent_cancel")],
 ) -> Response:
-    """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
+    """Cancel an open publish intent and remove the bytes that were sent for it. An intent that is being checked continues."""
     caller, settings = call.caller, call.platform.settings
     return await call.change(
         lambda tx: publish_intents.publish_intent_cancel(tx, settings, project_id, publish_intent_id, caller)
@@ -166,7 +166,7 @@ async def artifact_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
+    """List the artifacts of the project, newest first, in every stage. `stage` and `digest` filter."""
     caller, settings = call.caller, call.platform.settings
     return await call.read(
         lambda connection: service.artifact_list(
@@ -179,7 +179,7 @@ async def artifact_list(
 async def artifact_show(
     project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_show")]
 ) -> Response:
-    """What it is, how far it has come, and whether it is trusted and why."""
+    """Show an artifact: what it is, its stage, and whether it is trusted and why."""
     caller, settings = call.caller, call.platform.settings
     return await call.read(
         lambda connection: service.artifact_show(connection, settings, project_id, artifact_id, caller)
@@ -198,7 +198,7 @@ async def artifact_show(
 async def artifact_content(
     project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_content")]
 ) -> Response:
-    """The bytes of a blob. Check them against the digest, as everybody should."""
+    """Download a blob. Compare the bytes with the digest."""
     async with call.platform.database.connection(call.admission.scope) as connection:
         key = await service.artifact_blob_key(connection, project_id, artifact_id)
     return content.content_response(call.platform.settings, key)
@@ -213,7 +213,7 @@ async def artifact_evidence_add(
     body: EvidenceAdd,
     call: Annotated[Call, admitted_change("artifact_evidence_add")],
 ) -> Response:
-    """What a lint or a smoke test said. The last of each kind must have passed before the artifact is staged."""
+    """Record the result of a lint or a smoke test. The last of each kind must have passed before the artifact is staged."""
     return await call.change(lambda tx: service.artifact_evidence_add(tx, project_id, artifact_id, body), status=201)
 
 
@@ -225,7 +225,7 @@ async def artifact_evidence_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What lint and smoke runs said about the artifact, newest first."""
+    """List the results of lint and smoke runs of the artifact, newest first."""
     return await call.read(
         lambda connection: service.artifact_evidence_list(connection, project_id, artifact_id, after, limit)
     )
@@ -242,7 +242,7 @@ async def artifact_move(
     body: ArtifactMove,
     call: Annotated[Call, admitted_change("artifact_move")],
 ) -> Response:
-    """To the next stage, to another percentage of a canary, or back from a canary to staged."""
+    """Move an artifact to the next stage, change the percentage of a canary, or move a canary back to staged."""
     caller, settings, match = call.caller, call.platform.settings, call.require_match
     return await call.change(
         lambda tx: service.artifact_move(tx, settings, project_id, artifact_id, body, caller, match)
@@ -256,7 +256,7 @@ async def artifact_verify(
     body: ArtifactVerify,
     call: Annotated[Call, admitted_change("artifact_verify")],
 ) -> Response:
-    """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
+    """Check bytes and signatures again. `checking` is true meanwhile; `trust` has the result."""
     caller, settings = call.caller, call.platform.settings
     return await call.change(lambda tx: service.artifact_verify(tx, settings, project_id, artifact_id, body, caller))
 
@@ -268,7 +268,9 @@ async def artifact_revoke(
     body: ArtifactRevoke,
     call: Annotated[Call, admitted_change("artifact_revoke")],
 ) -> Response:
-    """New launches stop and running instances are flagged. There is no way back: publish a new one."""
+    """Revoke an artifact: new launches are refused and running instances are flagged. It cannot be undone; publish a new
+    artifact.
+    """
     caller, settings = call.caller, call.platform.settings
     return await call.change(
         lambda tx: service.artifact_revoke(tx, settings, project_id, artifact_id, body.reason, caller)
@@ -284,8 +286,8 @@ async def artifact_revoke(
 async def artifact_delete(
     project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted_change("artifact_delete")]
 ) -> Response:
-    """Remove the artifact with its bytes, for ever. Refused while an app version or an instance refers to it. It is listed as
-    `deleting` until its bytes are gone; then its quota is free again.
+    """Delete the artifact with its bytes, permanently. This is refused while an app version or an instance refers to it. The
+    artifact is listed as `deleting` until its bytes are removed; then its quota is free again.
     """
     caller, settings = call.caller, call.platform.settings
     return await call.change(

@@ -44,9 +44,9 @@ async def registry_token(
     client_id: Annotated[str | None, Query(max_length=200)] = None,
     offline_token: Annotated[str | None, Query(max_length=10)] = None,
 ) -> Response:
-    """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-    account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
-    to a repository without an open publish intent and without an image, and a push is refused when no bytes are left.
+    """Get a registry token, valid for five minutes, for what the caller may do. Sign in as `token` with an access token, as a
+    service account with its key, or with a runtime secret. Access that is not allowed is left out of the token. So is a push
+    to a repository without an open publish intent and without an image; a push is refused when the quota of bytes is used up.
     """
     gate, header = request.app.state.gate, request.headers.get("authorization")
     issued = await registry_access.registry_token_issue(
@@ -75,7 +75,7 @@ async def registry_token(
 async def artifact_pull(
     request: Request, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_pull")]
 ) -> Response:
-    """The bytes of a blob, for a runtime secret (as user name and password) that was issued for it."""
+    """Download a blob with a runtime secret that was issued for it. The secret is sent as user name and password."""
     shown = registry_access.read_authorization(request.headers.get("authorization"))
     if shown is None:
         raise Problem("bad_credentials", "Show the runtime secret as user name and password.")

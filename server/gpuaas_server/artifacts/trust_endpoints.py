@@ -17,7 +17,7 @@ router = APIRouter(prefix="/tenants/{tenant_id}", tags=["trust"])
 
 @router.get("/trust-policy", response_model=TrustPolicy, responses=problem_responses())
 async def trust_policy_show(tenant_id: TenantId, call: Annotated[Call, admitted("trust_policy_show")]) -> Response:
-    """Whether the tenant demands signatures; false until somebody sets it."""
+    """Show whether the tenant requires signatures. The default is false."""
     return await call.read(lambda connection: trust.trust_policy_show(connection, tenant_id))
 
 
@@ -25,7 +25,9 @@ async def trust_policy_show(tenant_id: TenantId, call: Annotated[Call, admitted(
 async def trust_policy_set(
     tenant_id: TenantId, body: TrustPolicySet, call: Annotated[Call, admitted_change("trust_policy_set")]
 ) -> Response:
-    """With `require_signature`, the tenant launches only what one of its trust keys signed."""
+    """Set whether the tenant requires signatures. With `require_signature` it launches only what one of its trust keys
+    signed.
+    """
     match = call.require_match
     return await call.change(lambda tx: trust.trust_policy_set(tx, tenant_id, body, match))
 
@@ -37,7 +39,7 @@ async def trust_key_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Public keys whose signatures the tenant trusts, newest first, revoked ones too."""
+    """List the public keys whose signatures the tenant trusts, newest first, with revoked ones."""
     return await call.read(lambda connection: trust.trust_key_list(connection, tenant_id, after, limit))
 
 
@@ -50,7 +52,7 @@ async def trust_key_list(
 async def trust_key_create(
     tenant_id: TenantId, body: TrustKeyCreate, call: Annotated[Call, admitted_change("trust_key_create")]
 ) -> Response:
-    """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
+    """Trust the signatures of a key, from an artifact's next check on. A revoked key cannot be added again."""
     return await call.change(lambda tx: trust.trust_key_create(tx, tenant_id, body), status=201)
 
 
@@ -61,5 +63,5 @@ async def trust_key_revoke(
     body: TrustKeyRevoke,
     call: Annotated[Call, admitted_change("trust_key_revoke")],
 ) -> Response:
-    """Artifacts that no other key of the tenant signed lose their trust, and what runs on them is flagged."""
+    """Revoke a trust key. Artifacts that no other key of the tenant signed lose their trust; their instances are flagged."""
     return await call.change(lambda tx: trust.trust_key_revoke(tx, tenant_id, trust_key_id, body.reason))

@@ -59,7 +59,7 @@ async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) 
 
 @router.get("/retention", response_model=Retention, responses=problem_responses())
 async def retention_show(call: Annotated[Call, admitted("retention_show")]) -> Response:
-    """For how many days the platform keeps audit rows, events and other records, as it is set now."""
+    """Show for how many days the platform keeps audit records, events and other records."""
     return reply(retention.retention_show(call.platform.settings))
 
 
@@ -67,7 +67,7 @@ async def retention_show(call: Annotated[Call, admitted("retention_show")]) -> R
 async def audit_list(
     call: Annotated[Call, admitted("audit_list")], wanted: Wanted, after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Who did what on the whole platform, newest first; refused attempts too. For platform roles."""
+    """List the audit records of the whole platform, newest first, with refused attempts. For platform roles."""
     return await _list(call, wanted, after, limit)
 
 
@@ -79,7 +79,7 @@ async def tenant_audit_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Who did what in the tenant and its projects, newest first; refused attempts too."""
+    """List the audit records of the tenant and its projects, newest first, with refused attempts."""
     return await _list(call, replace(wanted, tenant_id=tenant_id), after, limit)
 
 
@@ -91,5 +91,5 @@ async def project_audit_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Who did what in the project, newest first; refused attempts too."""
+    """List the audit records of the project, newest first, with refused attempts."""
     return await _list(call, replace(wanted, project_id=project_id), after, limit)

@@ -40,7 +40,7 @@ VersionName = Annotated[str | None, Query(pattern="^[0-9A-Za-z.+-]{5,64}$", desc
 async def app_version_register(
     project_id: ProjectId, body: AppVersionRegister, call: Annotated[Call, admitted_change("app_version_register")]
 ) -> Response:
-    """A draft of this version, from its manifest. The same content again is answered with the same version."""
+    """Register a draft of an app version from its manifest. The same content again returns the same version."""
     path, caller = (call.caller.tenant_id, project_id), call.caller
     return await call.change(lambda tx: versions.app_version_register(tx, *path, body, caller), status=201)
 
@@ -52,14 +52,14 @@ async def app_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The apps that the project publishes."""
+    """List the apps that the project publishes."""
     caller = call.caller
     return await call.read(lambda connection: service.app_list(connection, project_id, after, limit, caller))
 
 
 @router.get("/projects/{project_id}/apps/{app_id}", response_model=App, responses=problem_responses())
 async def app_show(project_id: ProjectId, app_id: AppId, call: Annotated[Call, admitted("app_show")]) -> Response:
-    """An app as those see it who publish it. To launch it, look at the catalogue."""
+    """Show an app as its publishers see it. To launch an app, look at the catalogue."""
     caller = call.caller
     return await call.read(lambda connection: service.app_show(connection, project_id, app_id, caller))
 
@@ -74,7 +74,7 @@ async def app_version_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Versions of the app, the highest first; drafts and retired ones too."""
+    """List the versions of the app, the highest first, with drafts and retired ones."""
     page, caller = (after, limit), call.caller
     return await call.read(lambda connection: versions.app_version_list(connection, project_id, app_id, page, caller))
 
@@ -90,7 +90,7 @@ async def app_version_show(
     version_id: AppVersionId,
     call: Annotated[Call, admitted("app_version_show")],
 ) -> Response:
-    """The version with its whole manifest."""
+    """Show a version with its whole manifest."""
     path, caller = (project_id, app_id, version_id), call.caller
     return await call.read(lambda connection: versions.app_version_show(connection, path, caller))
 
@@ -106,7 +106,7 @@ async def app_version_activate(
     version_id: AppVersionId,
     call: Annotated[Call, admitted_change("app_version_activate")],
 ) -> Response:
-    """From here on it can be launched. Its artifact must be active, and not revoked."""
+    """Activate a version, so that it can be launched. Its artifact must be active and not revoked."""
     path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
     return await call.change(lambda tx: versions.app_version_activate(tx, path, caller, match))
 
@@ -123,7 +123,7 @@ async def app_version_deprecate(
     body: AppVersionDeprecate,
     call: Annotated[Call, admitted_change("app_version_deprecate")],
 ) -> Response:
-    """No new instance takes it; those that run go on, and show the notice."""
+    """Deprecate a version. No new instance can use it; running instances continue and show the notice."""
     path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
     return await call.change(lambda tx: versions.app_version_deprecate(tx, path, body, caller, match))
 
@@ -140,7 +140,7 @@ async def app_version_retire(
     body: AppVersionRetire,
     call: Annotated[Call, admitted_change("app_version_retire")],
 ) -> Response:
-    """The end of a deprecated version, once nobody runs it and the announced day has come; or of a draft."""
+    """Retire a draft, or a deprecated version that no instance runs and whose announced day has come."""
     path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
     return await call.change(lambda tx: versions.app_version_retire(tx, path, body, caller, match))
 
@@ -153,7 +153,7 @@ async def catalog_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What this project may launch."""
+    """List the apps that this project may launch."""
     tenant_id = call.caller.tenant_id
     return await call.read(lambda connection: entries.catalog_list(connection, tenant_id, search, after, limit))
 
@@ -162,7 +162,7 @@ async def catalog_list(
 async def catalog_show(
     project_id: ProjectId, slug: AppSlug, call: Annotated[Call, admitted("catalog_show")], version: VersionName = None
 ) -> Response:
-    """One app in full, with the manifest of the version asked for, else of the newest active one."""
+    """Show an app of the catalogue, with the manifest of the named version or of the newest active one."""
     tenant_id = call.caller.tenant_id
     return await call.read(lambda connection: entries.catalog_show(connection, tenant_id, slug, version))
 
@@ -171,7 +171,7 @@ async def catalog_show(
 async def app_list_all(
     call: Annotated[Call, admitted("app_list_all")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Every app on the platform."""
+    """List every app on the platform."""
     caller = call.caller
     return await call.read(lambda connection: service.app_list(connection, None, after, limit, caller))
 
@@ -180,7 +180,7 @@ async def app_list_all(
 async def app_visibility_set(
     app_id: AppId, body: AppVisibilitySet, call: Annotated[Call, admitted_change("app_visibility_set")]
 ) -> Response:
-    """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
+    """Set which tenants see the app in their catalogue. Running instances are not affected."""
     caller, match = call.caller, call.require_match
     return await call.change(lambda tx: service.app_visibility_set(tx, app_id, body, caller, match))
 
@@ -192,7 +192,7 @@ async def app_entitlement_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The tenants that are entitled to the app."""
+    """List the tenants that are entitled to the app."""
     return await call.read(lambda connection: entitlements.app_entitlement_list(connection, app_id, after, limit))
 
 
@@ -203,7 +203,7 @@ async def tenant_entitlement_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The apps that the tenant is entitled to."""
+    """List the apps that the tenant is entitled to."""
     return await call.read(lambda connection: entitlements.tenant_entitlement_list(connection, tenant_id, after, limit))
 
 
@@ -213,7 +213,7 @@ async def tenant_entitlement_list(
 async def entitlement_grant(
     tenant_id: TenantId, body: EntitlementGrant, call: Annotated[Call, admitted_change("entitlement_grant")]
 ) -> Response:
-    """Let a tenant launch an app whose visibility is `entitled`. Granting what is granted is no error."""
+    """Let a tenant launch an app whose visibility is `entitled`. It can be repeated."""
     return await call.change(lambda tx: entitlements.entitlement_grant(tx, tenant_id, body.app), status=201)
 
 
@@ -223,5 +223,5 @@ async def entitlement_revoke(
     entitlement_id: EntitlementId,
     call: Annotated[Call, admitted_change("entitlement_revoke")],
 ) -> Response:
-    """The app leaves the tenant's catalogue; what runs there goes on."""
+    """Revoke an entitlement. The app leaves the tenant's catalogue; running instances continue."""
     return await call.change(lambda tx: entitlements.entitlement_revoke(tx, tenant_id, entitlement_id))

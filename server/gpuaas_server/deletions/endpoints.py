@@ -20,8 +20,8 @@ _EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
 
 @router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE)
 async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_delete")]) -> Response:
-    """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
-    `delete_after`, then everything in it is removed. Asking again changes nothing.
+    """Request the deletion of an empty tenant. Its people and programs are refused immediately. The deletion can be undone
+    until `delete_after`; then everything in the tenant is removed. A repetition changes nothing.
     """
     caller, match, settings = call.caller, call.require_match, call.platform.settings
     return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, caller, match), status=202)
@@ -36,14 +36,15 @@ async def tenant_undelete(tenant_id: TenantId, call: Annotated[Call, admitted_ch
 
 @router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT)
 async def tenant_export(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_export")]) -> Response:
-    """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
+    """Export everything that the platform stores about the tenant and its projects, as JSON lines. Secrets are not included."""
     return await export.export_response(call, tenant_id, None)
 
 
 @router.delete("/projects/{project_id}", status_code=202, response_model=Project, responses=_DELETE)
 async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_change("project_delete")]) -> Response:
-    """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
-    it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing.
+    """Request the deletion of an empty project. Nothing in it can be changed from now on, and its service accounts are
+    refused. The deletion can be undone until `delete_after`; then everything in the project is removed. A repetition changes
+    nothing.
     """
     caller, match, settings = call.caller, call.require_match, call.platform.settings
     return await call.change(lambda tx: service.project_delete(tx, settings, project_id, caller, match), status=202)
@@ -60,5 +61,5 @@ async def project_undelete(
 
 @router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT)
 async def project_export(project_id: ProjectId, call: Annotated[Call, admitted("project_export")]) -> Response:
-    """Everything that the platform holds on the project, as JSON lines; never a secret."""
+    """Export everything that the platform stores about the project, as JSON lines. Secrets are not included."""
     return await export.export_response(call, call.caller.tenant_id, project_id)

@@ -45,7 +45,7 @@ async def project_event_list(
     tail: Tail = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream."""
+    """List the events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream."""
     return await _events(call, EventFilter(project_id, subject), last_event_id or after, wait, limit, tail)
 
 
@@ -63,7 +63,7 @@ async def platform_event_list(
     tail: Tail = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Events of the whole platform, for operators."""
+    """List the events of the whole platform, for operators."""
     return await _events(call, EventFilter(None, subject), last_event_id or after, wait, limit, tail)
 
 

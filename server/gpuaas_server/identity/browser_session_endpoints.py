@@ -28,10 +28,10 @@ router = APIRouter()
     ),
 )
 async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitted("auth_session_create")]) -> Response:
-    """Sign in from a browser. The answer sets the session's cookie, which opens all calls in place of a token.
+    """Sign in from a browser. The answer sets the session cookie, which authenticates all calls in place of a token.
 
-    Calls by the cookie that may change something need `X-CSRF-Token` with the token of this answer. A session that
-    the browser had before ends. Answers are never stored.
+    A call with the cookie that may change something needs `X-CSRF-Token` with the token of this answer. A previous session of
+    the browser ends. Answers are never cached.
     """
     public_url = call.platform.settings.public_url
     cookies.refuse_foreign_origin(call.request, public_url)
@@ -42,13 +42,15 @@ async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitte
 
 @router.get("/auth/session", response_model=BrowserSession, responses=problem_responses("session_ended"))
 async def auth_session_show(call: Annotated[Call, admitted("auth_session_show")]) -> Response:
-    """The session of the browser's cookie: who is signed in, and the token for `X-CSRF-Token`. For pages that load."""
+    """Show who is signed in with the browser's cookie. The answer has the token for `X-CSRF-Token`; a page calls this when it
+    loads.
+    """
     return reply(await browser_sessions.auth_session_show(call.platform, CookieSecret.of(call.request)))
 
 
 @router.delete("/auth/session", status_code=204, responses=problem_responses("csrf_token_wrong", "origin_refused"))
 async def auth_session_end(call: Annotated[Call, admitted("auth_session_end")]) -> Response:
-    """Sign out: the session of the browser's cookie ends everywhere, at once, and the cookie goes."""
+    """Sign out: end the session of the browser's cookie immediately, and remove the cookie."""
     public_url = call.platform.settings.public_url
     secret = CookieSecret.of(call.request)
     if secret is not None:

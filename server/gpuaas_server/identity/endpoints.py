@@ -56,19 +56,19 @@ Grant = Annotated[PasswordGrant | RefreshGrant | ClientCredentialsGrant, Body(),
     ),
 )
 async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")]) -> Response:
-    """Sign in as a user (password, then the refresh token) or as a service account (client credentials).
+    """Sign in as a user (password, then refresh token) or as a service account (client credentials).
 
-    A refresh token is good once; presenting it again ends the session, except that a client which lost the answer
-    may repeat the request once within 30 seconds. Answers with tokens are never stored.
+    A refresh token is valid once. Using it again ends the session, except that a client which lost the answer may repeat the
+    request once within 30 seconds. Answers with tokens are never cached.
 
-    Over a connection with a client certificate of the service account, the token is bound to it (RFC 8705).
+    Over a connection with a client certificate of the service account, the token is bound to the certificate (RFC 8705).
     """
     return reply(await logins.auth_token(call.platform, call.actor, body, shown_certificate(call.request)))
 
 
 @router.post("/auth/logout", status_code=204, responses=problem_responses())
 async def auth_logout(body: Logout, call: Annotated[Call, admitted("auth_logout")]) -> Response:
-    """End the session of a refresh token. Its access tokens are good until they expire."""
+    """End the session of a refresh token. Its access tokens stay valid until they expire."""
     await sessions.auth_logout(call.platform, call.actor, RefreshToken.read(body.refresh_token))
     return reply(None)
 
@@ -76,7 +76,7 @@ async def auth_logout(body: Logout, call: Annotated[Call, admitted("auth_logout"
 @router.get("/auth/jwks", response_model=JsonWebKeySet, responses=problem_responses())
 @well_known.get("/.well-known/jwks.json", response_model=JsonWebKeySet)
 async def auth_jwks(call: Annotated[Call, admitted("auth_jwks")]) -> Response:
-    """The public keys that verify access tokens (RFC 7517)."""
+    """List the public keys that verify access tokens (RFC 7517)."""
     return reply(await signing_keys.auth_jwks(call.platform))
 
 
@@ -84,7 +84,7 @@ async def auth_jwks(call: Annotated[Call, admitted("auth_jwks")]) -> Response:
 async def signing_key_list(
     call: Annotated[Call, admitted("signing_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Keys that sign access tokens, newest first, with those that only verify until their tokens have expired."""
+    """List the keys that sign access tokens, newest first. A key that no longer signs verifies until its last token expires."""
     return await call.read(lambda connection: signing_keys.signing_key_list(connection, after, limit))
 
 
@@ -95,7 +95,7 @@ async def signing_key_list(
     responses=problem_responses("secret_store_unavailable", "idempotency_in_progress"),
 )
 async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_rotate")]) -> Response:
-    """A new key signs from now on; tokens of the old one stay good until they expire."""
+    """Make a new key that signs from now on. Tokens of the old key stay valid until they expire."""
     minutes = call.platform.settings.token_minutes
     new = await signing_keys.signing_key_prepare(call.platform)
     return await call.change(lambda tx: signing_keys.signing_key_rotate(tx, new, minutes), status=201)
@@ -109,14 +109,14 @@ async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_
 async def signing_key_revoke(
     signing_key_id: SigningKeyId, call: Annotated[Call, admitted_change("signing_key_revoke")]
 ) -> Response:
-    """The key leaked: every token that it signed ends now, yours perhaps too. Sessions go on with a new key."""
+    """Revoke a leaked key. Every token that it signed ends now, perhaps yours too; sessions continue with a new key."""
     new = await signing_keys.signing_key_prepare(call.platform)  # in case it is the one that signs
     return await call.change(lambda tx: signing_keys.signing_key_revoke(tx, new, signing_key_id))
 
 
 @router.get("/me", response_model=Me, responses=problem_responses())
 async def me_show(call: Annotated[Call, admitted("me_show")]) -> Response:
-    """Who you are to the platform: your roles, or a service account's scopes."""
+    """Show who you are to the platform: your roles, or a service account's scopes."""
     return reply(await users.me_show(call.platform, call.actor))
 
 
@@ -130,7 +130,7 @@ async def me_show(call: Annotated[Call, admitted("me_show")]) -> Response:
 async def me_password_change(
     body: PasswordChange, call: Annotated[Call, admitted_change("me_password_change")]
 ) -> Response:
-    """Ends all tokens of the user: sign in again."""
+    """Change your password. All your tokens end: sign in again."""
     proven = await logins.prove_password(call.platform, call.actor, body.current_password)
     password = await passwords.hash_new_password(body.new_password, proven.email)
     return await call.change(lambda tx: users.me_password_change(tx, proven, password))

@@ -35,7 +35,7 @@ async def service_account_create(
     body: ServiceAccountCreate,
     call: Annotated[Call, admitted_change("service_account_create")],
 ) -> Response:
-    """The answer holds the secret of the first key, which is shown only now."""
+    """Create a service account. The answer has the secret of its first key, which is shown only now."""
     tenant_id, caller = call.caller.tenant_id, call.caller
     return await call.change(
         lambda tx: service.service_account_create(tx, tenant_id, project_id, body, caller), status=201
@@ -49,7 +49,7 @@ async def service_account_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Service accounts of the project, newest first. Secrets are never shown again."""
+    """List the service accounts of the project, newest first. Secrets are never shown again."""
     caller = call.caller
     return await call.read(
         lambda connection: service.service_account_list(connection, project_id, after, limit, caller)
@@ -62,7 +62,7 @@ async def service_account_show(
     service_account_id: ServiceAccountId,
     call: Annotated[Call, admitted("service_account_show")],
 ) -> Response:
-    """What the account may do, and until when."""
+    """Show a service account: what it may do, and until when."""
     caller = call.caller
     return await call.read(
         lambda connection: service.service_account_show(connection, project_id, service_account_id, caller)
@@ -80,7 +80,9 @@ async def service_account_update(
     body: ServiceAccountUpdate,
     call: Annotated[Call, admitted_change("service_account_update")],
 ) -> Response:
-    """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
+    """Change the scopes, apps or expiry of a service account, or disable it. Disabling ends its tokens, certificates and
+    grants.
+    """
     caller, match = call.caller, call.require_match
     return await call.change(
         lambda tx: service.service_account_update(tx, project_id, service_account_id, body, caller, match)
@@ -93,7 +95,7 @@ async def service_account_delete(
     service_account_id: ServiceAccountId,
     call: Annotated[Call, admitted_change("service_account_delete")],
 ) -> Response:
-    """Delete the account for good. Its keys, tokens, certificates and grants end at once; its audit rows stay."""
+    """Delete the account permanently. Its keys, tokens, certificates and grants end immediately; its audit records stay."""
     match = call.require_match
     return await call.change(lambda tx: service.service_account_delete(tx, project_id, service_account_id, match))
 
@@ -110,7 +112,7 @@ async def service_account_key_create(
     body: ServiceAccountKeyCreate,
     call: Annotated[Call, admitted_change("service_account_key_create")],
 ) -> Response:
-    """Rotate: make a key, hand it out, delete the old one. Both work meanwhile."""
+    """Create another key. To rotate: create a key, hand it out, delete the old one; both work meanwhile."""
     return await call.change(
         lambda tx: service.service_account_key_create(tx, project_id, service_account_id, body), status=201
     )
@@ -124,7 +126,7 @@ async def service_account_key_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Keys of the account, newest first, and when each was last used; never their secrets."""
+    """List the keys of the account, newest first, with their last use. Secrets are not shown."""
     return await call.read(
         lambda connection: service.service_account_key_list(connection, project_id, service_account_id, after, limit)
     )
@@ -138,7 +140,7 @@ async def service_account_key_update(
     body: ServiceAccountKeyUpdate,
     call: Annotated[Call, admitted_change("service_account_key_update")],
 ) -> Response:
-    """Disable a key, or enable it again. Disabling ends the tokens that were got with it, and the account's certificates."""
+    """Disable a key, or enable it again. Disabling ends the tokens that it obtained, and the account's certificates."""
     return await call.change(
         lambda tx: service.service_account_key_update(tx, project_id, service_account_id, key_id, body)
     )
@@ -151,5 +153,5 @@ async def service_account_key_delete(
     key_id: KeyId,
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
-    """End a key now, with the tokens that were got with it and the account's certificates. Other keys live on."""
+    """End a key now, with the tokens that it obtained and the account's certificates. Other keys stay valid."""
     return await call.change(lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id))

@@ -32,7 +32,7 @@ _UPDATING = problem_responses("precondition_failed", "last_admin", "sign_in_busy
 
 @router.post("/users", status_code=201, response_model=UserWithPassword, responses=_CREATING)
 async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("user_create")]) -> Response:
-    """A user of the platform, or of the tenant named. A password that the platform makes is shown only now."""
+    """Create a user of the platform, or of the named tenant. A password that the platform makes is shown only now."""
     return await _create(call, "user_create", body.tenant_id, body)
 
 
@@ -40,13 +40,13 @@ async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("u
 async def user_list(
     call: Annotated[Call, admitted("user_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Users of all tenants and of the platform, newest first."""
+    """List the users of all tenants and of the platform, newest first."""
     return await _list(call, None, after, limit)
 
 
 @router.get("/users/{user_id}", response_model=User, responses=problem_responses())
 async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")]) -> Response:
-    """A user of any tenant, with all roles held."""
+    """Show a user of any tenant, with all roles."""
     return await _show(call, None, user_id)
 
 
@@ -54,13 +54,15 @@ async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")
 async def user_update(
     user_id: UserId, body: UserUpdate, call: Annotated[Call, admitted_change("user_update")]
 ) -> Response:
-    """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
+    """Rename, disable or unlock a user, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "user_update", None, user_id, body)
 
 
 @router.delete("/users/{user_id}", status_code=204, responses=_DELETING)
 async def user_delete(user_id: UserId, call: Annotated[Call, admitted_change("user_delete")]) -> Response:
-    """Delete a user for good: name and e-mail address are removed, and all access ends at once. Audit rows keep the id."""
+    """Delete a user permanently. Name and e-mail address are removed, and all access ends immediately; audit records keep the
+    id.
+    """
     return await _delete(call, "user_delete", None, user_id)
 
 
@@ -78,7 +80,7 @@ async def user_unlock(user_id: UserId, call: Annotated[Call, admitted_change("us
 async def platform_role_set(
     user_id: UserId, body: PlatformRoleSet, call: Annotated[Call, admitted_change("platform_role_set")]
 ) -> Response:
-    """Make a user of the platform its administrator or operator, in place of the role held until now."""
+    """Make a user of the platform its administrator or operator. This replaces the previous role."""
     return await call.change(
         lambda tx: members.member_set(tx, "platform_role_set", user_id, body.role, RoleTarget(), call.require_match)
     )
@@ -88,7 +90,7 @@ async def platform_role_set(
 async def platform_role_remove(
     user_id: UserId, call: Annotated[Call, admitted_change("platform_role_remove")]
 ) -> Response:
-    """Take the platform role away. The last administrator can not be removed."""
+    """Take the platform role away from a user. The last administrator cannot be removed."""
     return await call.change(
         lambda tx: members.member_remove(tx, "platform_role_remove", user_id, RoleTarget(), call.require_match)
     )
@@ -98,7 +100,7 @@ async def platform_role_remove(
 async def tenant_user_create(
     tenant_id: TenantId, body: TenantUserCreate, call: Annotated[Call, admitted_change("tenant_user_create")]
 ) -> Response:
-    """A user of the tenant, without a role yet. A password that the platform makes is shown only now."""
+    """Create a user of the tenant, without a role. A password that the platform makes is shown only now."""
     return await _create(call, "tenant_user_create", tenant_id, body)
 
 
@@ -109,7 +111,7 @@ async def tenant_user_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Users of the tenant, newest first, disabled ones too."""
+    """List the users of the tenant, newest first, with disabled ones."""
     return await _list(call, tenant_id, after, limit)
 
 
@@ -117,7 +119,7 @@ async def tenant_user_list(
 async def tenant_user_show(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted("tenant_user_show")]
 ) -> Response:
-    """A user of the tenant, with the roles held in it and its projects."""
+    """Show a user of the tenant, with the roles in the tenant and its projects."""
     return await _show(call, tenant_id, user_id)
 
 
@@ -128,7 +130,7 @@ async def tenant_user_update(
     body: UserUpdate,
     call: Annotated[Call, admitted_change("tenant_user_update")],
 ) -> Response:
-    """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
+    """Rename, disable or unlock a user, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "tenant_user_update", tenant_id, user_id, body)
 
 
@@ -136,7 +138,7 @@ async def tenant_user_update(
 async def tenant_user_delete(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_user_delete")]
 ) -> Response:
-    """Delete a user of the tenant for good: name and e-mail address are removed, and all access ends at once."""
+    """Delete a user of the tenant permanently. Name and e-mail address are removed, and all access ends immediately."""
     return await _delete(call, "tenant_user_delete", tenant_id, user_id)
 
 

@@ -55,7 +55,7 @@ _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
-    """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
+    """Launch an app on allocations of the project. The answer names the deploy operation to follow."""
     return await call.change(lambda tx: service.instance_create(tx, call.caller, body), status=201)
 
 
@@ -74,7 +74,7 @@ async def placement_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Where the app could live: allocations that have not ended, and for each component every reason why not."""
+    """List the allocations that could take the app, and for each component every reason why one cannot."""
     query, caller = CandidateQuery.of(app, version, instance_id, chosen or ()), call.caller
     scope = (caller.tenant_id, project_id, caller)
     return await call.read(lambda c: candidates.placement_list(c, *scope, query, after, limit))
@@ -94,7 +94,7 @@ async def instance_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Instances of the project, newest first, decommissioned ones too; what is named beside the page picks."""
+    """List the instances of the project, newest first, with decommissioned ones. The other parameters filter."""
     caller, wanted = call.caller, InstanceFilter(status, health, app, served, allocation_id)
     return await call.read(lambda c: service.instance_list(c, caller, project_id, wanted, after, limit))
 
@@ -103,7 +103,7 @@ async def instance_list(
 async def instance_show(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
 ) -> Response:
-    """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
+    """Show an instance: its inputs, what its controller reports, its health, and what can be requested next."""
     return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id))
 
 
@@ -116,7 +116,7 @@ async def instance_timeline(
     wait: Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first entry.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Response:
-    """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
+    """Show what happened to the instance, its members and operations, oldest first. With `wait` the call waits for news."""
     who = call.admission
     place = (project_id, instance_id)
     async with call.waiting(wait):
@@ -158,7 +158,7 @@ async def instance_upgrade(
     body: InstanceUpgrade,
     call: Annotated[Call, admitted_change("instance_upgrade")],
 ) -> Response:
-    """To another version of the app. The one before stays known, for `rollback`."""
+    """Upgrade the instance to another version of the app. The previous version stays known, for `rollback`."""
     return await call.change(lambda tx: service.instance_upgrade(tx, call.caller, project_id, instance_id, body))
 
 
@@ -166,7 +166,7 @@ async def instance_upgrade(
 async def served_project_list(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("served_project_list")]
 ) -> Response:
-    """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
+    """List the projects that the instance serves. People of each find it in their own project, with their own usage."""
     caller = call.caller
     return await call.read(lambda c: served_projects.served_project_list(c, caller, project_id, instance_id))
 
@@ -182,7 +182,7 @@ async def served_project_set(
     served_project_id: ProjectId,
     call: Annotated[Call, admitted_change("served_project_set")],
 ) -> Response:
-    """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
+    """Serve a further project of the tenant. You must administer both; a running instance is reconciled immediately."""
     caller = call.caller
     return await call.change(lambda tx: served_projects.served_project_set(tx, caller, instance_id, served_project_id))
 
@@ -198,7 +198,7 @@ async def served_project_remove(
     served_project_id: ProjectId,
     call: Annotated[Call, admitted_change("served_project_remove")],
 ) -> Response:
-    """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
+    """Stop serving a project. Its members must be removed first; its usage stays recorded."""
     caller = call.caller
     return await call.change(
         lambda tx: served_projects.served_project_remove(tx, caller, instance_id, served_project_id)
@@ -216,7 +216,9 @@ async def instance_health_report(
     body: HealthReport,
     call: Annotated[Call, admitted_change("instance_health_report")],
 ) -> Response:
-    """For the app's controller, on its own schedule. Health also depends on members and operations: see the answer."""
+    """Report the health of an instance, as its controller, on its own schedule. Members and operations count too: see the
+    answer.
+    """
     return await call.change(lambda tx: health.instance_health_report(tx, call.caller, project_id, instance_id, body))
 
 
@@ -229,7 +231,7 @@ async def member_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Members in the order in which they joined; with `removed`, those that are gone too."""
+    """List the members in the order in which they joined. `removed` includes those that were removed."""
     caller = call.caller
     return await call.read(lambda c: members.member_list(c, caller, project_id, instance_id, removed, after, limit))
 
@@ -241,7 +243,7 @@ async def member_show(
     member_id: MemberId,
     call: Annotated[Call, admitted("member_show")],
 ) -> Response:
-    """One member: its status and why, the machine it is on, and the operation that works on it."""
+    """Show a member: its status and why, its allocation and node, and the operation that works on it."""
     caller = call.caller
     return await call.read(lambda c: members.member_show(c, caller, project_id, instance_id, member_id))
 
@@ -266,5 +268,5 @@ async def member_operation_create(
     body: MemberOperationCreate,
     call: Annotated[Call, admitted_change("member_operation_create")],
 ) -> Response:
-    """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
+    """Add, drain, remove, replace or recover members. For several members the answer is the bulk operation."""
     return await call.change(lambda tx: members.member_operation_create(tx, call.caller, instance_id, body), status=201)

@@ -46,7 +46,7 @@ async def operation_cancel(
     body: OperationCancel,
     call: Annotated[Call, admitted_change("operation_cancel")],
 ) -> Response:
-    """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
+    """Cancel an operation. A pending one ends now; otherwise its controller is asked to stop (follow the operation)."""
     return await call.change(
         lambda tx: cancellation.operation_cancel(tx, call.caller, project_id, operation_id, body.reason)
     )
@@ -59,7 +59,7 @@ async def operation_force(
     body: OperationForce,
     call: Annotated[Call, admitted_change("operation_force")],
 ) -> Response:
-    """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
+    """End a stuck operation, or accept a teardown that is not proven. The record says *not verified* permanently."""
     return await call.change(
         lambda tx: cancellation.operation_force(tx, call.caller, project_id, operation_id, body.reason)
     )
@@ -76,7 +76,7 @@ async def operation_claim(
     body: OperationClaim,
     call: Annotated[Call, admitted_change("operation_claim")],
 ) -> Response:
-    """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
+    """Claim an operation, as its controller. The lease is yours while you report; nobody else gets it until it lapses."""
     return await call.change(
         lambda tx: controller.operation_claim(tx, _limits(call), call.caller, project_id, operation_id, body)
     )
@@ -91,7 +91,7 @@ async def operation_report(
     body: OperationReport,
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
-    """Steps and progress. Each report renews the lease, an empty one too."""
+    """Report steps and progress. Each report renews the lease, even an empty one."""
     caller = call.caller
     return await call.change(
         lambda tx: controller.operation_report(tx, _limits(call), caller, project_id, operation_id, body)
@@ -109,7 +109,7 @@ async def operation_complete(
     body: OperationComplete,
     call: Annotated[Call, admitted_change("operation_complete")],
 ) -> Response:
-    """Done. After a teardown the operation stays running until the hosts are proven clean."""
+    """Report that the operation is done. After a teardown it stays running until the hosts are proven clean."""
     return await call.change(
         lambda tx: controller.operation_complete(tx, _limits(call), call.caller, project_id, operation_id, body)
     )
@@ -126,7 +126,7 @@ async def operation_fail(
     body: OperationFail,
     call: Annotated[Call, admitted_change("operation_fail")],
 ) -> Response:
-    """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
+    """Report that the operation failed, why, and what to do next. After a request to cancel, it ends as `cancelled`."""
     return await call.change(lambda tx: controller.operation_fail(tx, call.caller, project_id, operation_id, body))
 
 
@@ -139,7 +139,7 @@ async def operation_give_back(
     body: OperationGiveBack,
     call: Annotated[Call, admitted_change("operation_give_back")],
 ) -> Response:
-    """For a replica that ends: another one resumes at once."""
+    """Give an operation back when a replica shuts down. Another replica resumes it immediately."""
     return await call.change(
         lambda tx: controller.operation_give_back(tx, call.caller, project_id, operation_id, body.lease_token)
     )
@@ -157,7 +157,9 @@ async def operation_machine_access(
     body: MachineAccessCreate,
     call: Annotated[Call, admitted_change("operation_machine_access")],
 ) -> Response:
-    """Certificates for the allocations of an operation whose lease you hold: an hour at most, and they end with it."""
+    """Sign SSH certificates for the allocations of an operation whose lease you have. They last an hour at most and end with
+    the operation.
+    """
     platform, actor = call.platform, call.actor
     public = read_public_key(body.public_key)
     authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
@@ -185,7 +187,9 @@ async def runtime_secret_create(
     body: RuntimeSecretCreate,
     call: Annotated[Call, admitted_change("runtime_secret_create")],
 ) -> Response:
-    """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
+    """Create a secret with which the hosts of this operation pull its artifact. It is valid for minutes, for this artifact
+    only, and sealed to you.
+    """
     settings, actor = call.platform.settings, call.actor
 
     async def issue(tx: Tx) -> RuntimeSecret:

@@ -39,7 +39,7 @@ _TABLE = (
     Kind(
         name="deploy",
         target="instance",
-        about="Once more, after a first deploy that did not succeed.",
+        about="Deploy the instance again, after a first deploy that did not succeed.",
         brings_bytes=True,
         closable=False,
         options=False,
@@ -50,7 +50,7 @@ _TABLE = (
     Kind(
         name="start",
         target="instance",
-        about="Start one that is stopped or failed, on the same members and version.",
+        about="Start a stopped or failed instance on the same members and version.",
         instance_from=("stopped", "failed"),
         instance_asked="starting",
         breaking=True,
@@ -59,7 +59,7 @@ _TABLE = (
     Kind(
         name="stop",
         target="instance",
-        about="Stopped means proven: the hosts are inspected after the controller is done.",
+        about="Stop the instance. The hosts are inspected after the controller is done, so that stopped means proven.",
         teardown=True,
         instance_from=("running", "failed"),
         instance_asked="stopping",
@@ -71,7 +71,7 @@ _TABLE = (
     Kind(
         name="restart",
         target="instance",
-        about="Stop and start in one operation of the app's controller; the hosts are not inspected in between.",
+        about="Stop and start the instance in one operation of its controller. The hosts are not inspected in between.",
         instance_from=("running", "failed"),
         instance_asked="starting",
         breaking=True,
@@ -80,21 +80,21 @@ _TABLE = (
     Kind(
         name="upgrade",
         target="instance",
-        about="To another version of the app. The one before stays known, for `rollback`.",
+        about="Upgrade the instance to another version of the app. The previous version stays known, for `rollback`.",
         changes_version=True,
         instance_from=("running",),
     ),
     Kind(
         name="rollback",
         target="instance",
-        about="To the version before the last upgrade, or, after one that broke off, to the one it began from.",
+        about="Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from.",
         changes_version=True,
         instance_from=("running", "failed"),
     ),
     Kind(
         name="reconcile",
         target="instance",
-        about="Bring what is there in line with what is wanted, without touching what is right.",
+        about="Bring the instance in line with its inputs and members. What is already right is not touched.",
         brings_bytes=True,
         instance_from=("running",),
     ),
@@ -102,7 +102,7 @@ _TABLE = (
     Kind(
         name="repair",
         target="instance",
-        about="Have the controller mend what is broken. Members that work are left alone.",
+        about="Have the controller repair what is broken. Members that work are left alone.",
         brings_bytes=True,
         closable=False,
         instance_from=("running", "failed"),
@@ -110,7 +110,7 @@ _TABLE = (
     Kind(
         name="decommission",
         target="instance",
-        about="The end of the instance. Its history and its receipts stay.",
+        about="End the instance. Its history and its receipts stay.",
         teardown=True,
         closable=False,
         instance_from=("running", "stopped", "failed"),
@@ -124,7 +124,7 @@ _TABLE = (
     Kind(
         name="add",
         target="member",
-        about="Bring new members into the instance, one on each allocation.",
+        about="Add members to the instance, one on each allocation.",
         brings_bytes=True,
         member_begun="joining",
         fields=("component_key", "allocation_ids"),
@@ -141,7 +141,7 @@ _TABLE = (
     Kind(
         name="remove",
         target="member",
-        about="Take a member out of the instance; its host is inspected.",
+        about="Remove a member from the instance. Its host is inspected.",
         teardown=True,
         member_from=("ready", "degraded", "drained", "failed", "pending"),
         member_begun="removing",
@@ -151,7 +151,7 @@ _TABLE = (
     Kind(
         name="replace",
         target="member",
-        about="Have another member on another allocation take the place of one.",
+        about="Replace a member with a new one on another allocation.",
         teardown=True,
         brings_bytes=True,
         member_from=("ready", "degraded", "drained", "failed"),
@@ -162,7 +162,7 @@ _TABLE = (
     Kind(
         name="recover",
         target="member",
-        about="Bring a member back that is degraded, failed or drained.",
+        about="Recover a member that is degraded, failed or drained.",
         brings_bytes=True,
         member_from=("degraded", "failed", "drained"),
         member_begun="joining",

@@ -76,7 +76,7 @@ async def _change(call: Call, verb: Callable[[Tx], Awaitable[BaseModel | None]])
 
 @router.get("/ca", response_model=AgentCa, responses=problem_responses())
 async def agent_ca(request: Request) -> Response:
-    """The platform's CA certificates; the enrolment bundle says which one to expect."""
+    """Show the platform's TLS CA certificates. The enrolment bundle names the one to expect."""
     anchors = await pki.trusted_pems(request.app.state.platform)
     return reply(AgentCa(ca_pem=anchors[-1], anchors=anchors))
 
@@ -87,7 +87,7 @@ async def agent_ca(request: Request) -> Response:
     responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", "address_taken", *_SIGNED),
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
-    """Trade an enrolment token for a node's identity. The same token with the same key gets the same node."""
+    """Enrol a node with an enrolment token. The same token with the same key returns the same node."""
     trust = await _gate(call.request).heartbeats.trust()
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
@@ -99,7 +99,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
 async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
-    """A sign of life, with what the agent holds. The answer renews what it trusts: task keys and SSH authorities."""
+    """Report that the agent is alive, and what it runs. The answer renews the keys and authorities that the agent trusts."""
     heartbeats = _gate(call.request).heartbeats
     if heartbeats.is_news(call.actor.id, body):
         has_moved = heartbeats.has_moved(call.actor.id, body)
@@ -110,7 +110,9 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
 
 @router.post("/key", response_model=NodeKey, responses=problem_responses(*_SIGNED))
 async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("agent_key_rotate")]) -> Response:
-    """A new key for the node, brought in by its current one, which is dead from then on. Repeated with the new one."""
+    """Replace the node's key. The current key signs this call and is refused afterwards; a repetition is signed with the new
+    key.
+    """
     signed_by = await signed_by_key(call.request)
     life = node_keys.key_life(call.platform.settings)
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
@@ -121,7 +123,7 @@ async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("
 
 @router.post("/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED))
 async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent_inventory")]) -> Response:
-    """The whole inventory. Advisory: nothing can be allocated until an administrator approves the slots."""
+    """Report the whole inventory of the host. Nothing can be allocated until an administrator approves the slots."""
     await _change(call, lambda tx: inventory.inventory_store(tx, call.actor.id, body))
     return _acknowledged(call)
 
@@ -133,7 +135,7 @@ async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent
     openapi_extra={"parameters": _POLL_PARAMETERS},
 )
 async def agent_task_poll(request: Request) -> Response:
-    """Tasks of this node that it does not have yet, waiting for the first one."""
+    """Wait for tasks of this node that the agent does not have yet."""
     admission = await request.app.state.gate.admit(request, "agent_task_poll")
     wait, have = _poll_parameters(request)
     gate, clock = _gate(request), request.app.state.platform.clock
@@ -172,7 +174,7 @@ def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:
 async def agent_task_progress(
     task_id: TaskId, body: TaskProgress, call: Annotated[Call, admitted("agent_task_progress")]
 ) -> Response:
-    """Phases of a running task, as far as they have come. A report of an older generation is refused."""
+    """Report the phases of a running task. A report of an older generation is refused."""
     phases = agent_calls.phase_documents(body.phases)
     await _change(call, lambda tx: host_tasks.progress_store(tx, call.actor.id, task_id, body.generation, phases))
     return _acknowledged(call)
@@ -186,7 +188,7 @@ async def agent_task_progress(
 async def agent_task_result(
     task_id: TaskId, body: TaskResult, call: Annotated[Call, admitted("agent_task_result")]
 ) -> Response:
-    """The same report twice is accepted twice and counted once."""
+    """Report the result of a task. The same report twice is accepted twice and counted once."""
     signed_by = key_generation(call.request)
     await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body, signed_by))
     return _acknowledged(call)
@@ -200,7 +202,7 @@ async def agent_task_result(
 async def agent_host_certificate(
     body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]
 ) -> Response:
-    """An SSH host certificate for an allocation that is claimed on this node, or (null) for the node's own sshd."""
+    """Sign an SSH host certificate. It is for an allocation that is claimed on this node, or (null) for the node's own sshd."""
     wanted = host_certificates.NewHostCertificate(call.actor.id, body.allocation_id, body.public_key, body.address)
     signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
     return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))

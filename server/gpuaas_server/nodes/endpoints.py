@@ -47,7 +47,7 @@ async def _change(call: Call, node_id: str, verb: Callable[[Tx], Awaitable[objec
 async def enrolment_token_create(
     body: EnrolmentTokenCreate, call: Annotated[Call, admitted_change("enrolment_token_create")]
 ) -> Response:
-    """A bundle that lets a new host enrol. It is shown once."""
+    """Create an enrolment bundle for new hosts. It is shown once."""
     urls = call.platform.settings.agent_urls
     pinned = any(url.startswith("https://") for url in urls)
     digest = await pki.pinned_digest(call.platform) if pinned else None
@@ -58,7 +58,7 @@ async def enrolment_token_create(
 async def enrolment_token_list(
     call: Annotated[Call, admitted("enrolment_token_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Tokens for new hosts, newest first: how often each was used, and until when it is good."""
+    """List the enrolment tokens, newest first, with their uses and their expiry."""
     return await call.read(lambda connection: enrolment.enrolment_token_list(connection, after, limit))
 
 
@@ -66,7 +66,7 @@ async def enrolment_token_list(
 async def enrolment_token_revoke(
     token_id: EnrolmentTokenId, call: Annotated[Call, admitted_change("enrolment_token_revoke")]
 ) -> Response:
-    """No further host enrols with it. Those that have enrolled stay."""
+    """Revoke an enrolment token. No further host can enrol with it; hosts that have enrolled stay."""
     return await call.change(lambda tx: enrolment.enrolment_token_revoke(tx, token_id))
 
 
@@ -77,7 +77,7 @@ async def node_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Hosts of the platform, newest first, retired ones too; `status` picks."""
+    """List the hosts of the platform, newest first, with retired ones. `status` filters."""
     caller = call.caller
     return await call.read(lambda connection: service.node_list(connection, caller, status, after, limit))
 
@@ -89,13 +89,13 @@ async def slot_map(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """The fleet as a picture needs it: what each GPU of each node does, and which allocation holds it."""
+    """List every node with the status of each GPU and the allocation that has it. For a map of the fleet."""
     return await call.read(lambda connection: service.slot_map(connection, status, after, limit))
 
 
 @router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())
 async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")]) -> Response:
-    """A host: whether it is alive, what is on it, and whether new allocations may land there."""
+    """Show a host: whether it is alive, what is on it, and whether it takes new allocations."""
     return await call.read(lambda connection: service.node_show(connection, call.caller, node_id))
 
 
@@ -107,7 +107,7 @@ async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")
 async def node_update(
     node_id: NodeId, body: NodeUpdate, call: Annotated[Call, admitted_change("node_update")]
 ) -> Response:
-    """Change the name or the address, which no other node may have, or replace all labels."""
+    """Change the name, the address or the labels of a node. No other node may have the address; labels replace all others."""
 
     async def update(tx: Tx) -> None:
         row = await service.node_lock(tx, node_id, "node_update")
@@ -121,7 +121,7 @@ async def node_update(
 async def node_cordon(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_cordon")]
 ) -> Response:
-    """Nothing new lands here; what runs goes on."""
+    """Cordon a node: it takes no new allocation, and its allocations continue."""
     return await _change(call, node_id, lambda tx: service.node_cordon(tx, node_id, body.reason))
 
 
@@ -129,7 +129,7 @@ async def node_cordon(
 async def node_key_approve(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_key_approve")]
 ) -> Response:
-    """Let a node come back whose agent was away until its key had expired: good for a day, in which it is renewed."""
+    """Approve the expired key of a node whose agent was away. The key is valid for one day, in which the agent renews it."""
 
     async def approve(tx: Tx) -> None:
         await service.node_lock(tx, node_id, "node_key_approve")
@@ -140,7 +140,7 @@ async def node_key_approve(
 
 @router.post("/nodes/{node_id}/uncordon", response_model=Node, responses=problem_responses(*_CHANGE))
 async def node_uncordon(node_id: NodeId, call: Annotated[Call, admitted_change("node_uncordon")]) -> Response:
-    """End of maintenance: new allocations may land here again, if it is alive. Ends a drain as well."""
+    """Let a node take new allocations again, if it is alive. This ends a drain too."""
     return await _change(call, node_id, lambda tx: service.node_uncordon(tx, node_id))
 
 
@@ -148,7 +148,7 @@ async def node_uncordon(node_id: NodeId, call: Annotated[Call, admitted_change("
 async def node_drain(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_drain")]
 ) -> Response:
-    """Cordon, and request the release of its allocations. `drained` is true when nothing is claimed any more."""
+    """Cordon a node and request the release of its allocations. `drained` is true when nothing is claimed on it any more."""
     return await _change(call, node_id, lambda tx: service.node_drain(tx, node_id, body.reason))
 
 
@@ -156,13 +156,13 @@ async def node_drain(
 async def node_retire(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_retire")]
 ) -> Response:
-    """For good; needs a node without live claims. Its agent's key is refused from then on."""
+    """Retire a node without live claims, permanently. Its agent's key is refused from then on."""
     return await _change(call, node_id, lambda tx: service.node_retire(tx, node_id, body.reason))
 
 
 @router.post("/nodes/{node_id}/discover", response_model=Task, responses=problem_responses(*_CHANGE))
 async def node_discover(node_id: NodeId, call: Annotated[Call, admitted_change("node_discover")]) -> Response:
-    """Ask the agent to look at its hardware again; the answer is the task to watch."""
+    """Have the agent examine its hardware again. The answer is the task to watch."""
 
     async def discover(tx: Tx) -> Task:
         return await host_tasks.task_show(tx.connection, await service.node_discover(tx, node_id))
@@ -177,11 +177,11 @@ async def node_task_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What the host was told to do, newest first, with what it reported."""
+    """List the tasks of a host, newest first, with what the host reported."""
     return await call.read(lambda connection: service.task_list(connection, node_id, after, limit))
 
 
 @router.get("/tasks/{task_id}", response_model=Task, responses=problem_responses())
 async def task_show(task_id: TaskId, call: Annotated[Call, admitted("task_show")]) -> Response:
-    """One host task: what was asked, phase by phase what happened, and the evidence."""
+    """Show a host task: its specification, its phases, and the evidence."""
     return await call.read(lambda connection: host_tasks.task_show(connection, task_id))

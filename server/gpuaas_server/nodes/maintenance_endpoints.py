@@ -25,7 +25,9 @@ _CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
 async def maintenance_window_plan(
     node_id: NodeId, body: MaintenanceWindowPlan, call: Annotated[Call, admitted_change("maintenance_window_plan")]
 ) -> Response:
-    """Announce work on a host to the projects there. The host is cordoned when it begins, and opened again when it ends."""
+    """Announce maintenance of a host to the projects on it. The host is cordoned when it begins and takes allocations again
+    after it.
+    """
     caller = call.caller
     return await call.change(lambda tx: maintenance.window_plan(tx, caller, node_id, body), status=201)
 
@@ -38,7 +40,7 @@ async def maintenance_window_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Maintenance of hosts: planned, going on and over, newest first."""
+    """List the maintenance windows of hosts, newest first: planned, active and ended."""
     caller = call.caller
     return await call.read(lambda c: maintenance.window_list(c, caller, node_id, state, after, limit))
 
@@ -53,7 +55,7 @@ async def maintenance_window_cancel(
     body: NodeReason,
     call: Annotated[Call, admitted_change("maintenance_window_cancel")],
 ) -> Response:
-    """Call off a window that has not begun; the projects are told. A cordon that the window made ends with it."""
+    """Cancel a maintenance window that has not begun. The projects are notified, and a cordon that the window made ends."""
     caller = call.caller
     return await call.change(lambda tx: maintenance.window_cancel(tx, caller, maintenance_window_id, body.reason))
 
@@ -66,6 +68,6 @@ async def maintenance_window_cancel(
 async def maintenance_window_end(
     maintenance_window_id: MaintenanceWindowId, call: Annotated[Call, admitted_change("maintenance_window_end")]
 ) -> Response:
-    """End a window before its time. The host takes allocations again, unless it is cordoned for another reason."""
+    """End a maintenance window early. The host takes allocations again, unless it is cordoned for another reason."""
     caller = call.caller
     return await call.change(lambda tx: maintenance.window_end(tx, caller, maintenance_window_id))

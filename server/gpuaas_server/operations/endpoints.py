@@ -32,7 +32,7 @@ async def operation_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
+    """List the operations of the project, newest first. Filter by instance, by bulk operation or by status."""
     caller = call.caller
     return await call.read(
         lambda c: service.operation_list(c, caller, project_id, instance_id, parent_id, status, after, limit)
@@ -46,7 +46,7 @@ async def operation_list_all(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Operations of all projects, newest first, for operators; in one status."""
+    """List the operations of all projects, newest first, for operators. `status` filters."""
     caller = call.caller
     return await call.read(lambda c: service.operation_list(c, caller, None, None, None, status, after, limit))
 
@@ -59,7 +59,7 @@ async def operation_show(
     wait: ChangeWait = 0,
     newer_than: NewerThan = 0,
 ) -> Response:
-    """To follow it, say which generation you know, and how long you would wait for the next."""
+    """Show an operation. To follow it, send the generation that you know and how long to wait for a newer one."""
     who = call.admission
     place = (project_id, operation_id)
     async with call.waiting(wait):
@@ -72,7 +72,9 @@ async def operation_show(
 async def controller_work(
     project_id: ProjectId, call: Annotated[Call, admitted("controller_work")], wait: Wait = 0
 ) -> Response:
-    """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
+    """List the operations that no controller works on, oldest first. Only apps that the service account is bound to are
+    listed.
+    """
     admission = call.admission
     async with call.waiting(wait):
         return reply(await service.controller_work(call.platform, admission.scope, admission.caller, project_id, wait))

@@ -24,7 +24,7 @@ router = APIRouter()
 
 @router.post("/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists"))
 async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]) -> Response:
-    """A tenant, empty: give it users and an administrator next."""
+    """Create an empty tenant. Next, give it users and an administrator."""
     caller = call.caller
     return await call.change(lambda tx: service.tenant_create(tx, body, caller), status=201)
 
@@ -33,14 +33,14 @@ async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_chang
 async def tenant_list(
     call: Annotated[Call, admitted("tenant_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """All tenants for the platform's roles; for everybody else, their own."""
+    """List the tenants: all of them for platform roles, otherwise your own."""
     caller = call.caller
     return await call.read(lambda connection: service.tenant_list(connection, call.actor, after, limit, caller))
 
 
 @router.get("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses())
 async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_show")]) -> Response:
-    """The tenant, and what you may do with it."""
+    """Show the tenant, and what you may do with it."""
     caller = call.caller
     return await call.read(lambda connection: service.tenant_show(connection, tenant_id, caller))
 
@@ -53,7 +53,9 @@ async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenan
 async def tenant_update(
     tenant_id: TenantId, body: TenantUpdate, call: Annotated[Call, admitted_change("tenant_update")]
 ) -> Response:
-    """Disabling a tenant lets its people read but change nothing, except to end what runs."""
+    """Rename or disable a tenant, or set its wipe grade. In a disabled tenant people can read, and end what runs, but change
+    nothing else.
+    """
     caller, match = call.caller, call.require_match
     return await call.change(lambda tx: service.tenant_update(tx, tenant_id, body, caller, match))
 
@@ -67,7 +69,7 @@ async def tenant_update(
 async def project_create(
     tenant_id: TenantId, body: ProjectCreate, call: Annotated[Call, admitted_change("project_create")]
 ) -> Response:
-    """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
+    """Create a project of the tenant, without members. Tenant administrators have access to it anyway."""
     caller = call.caller
     return await call.change(lambda tx: service.project_create(tx, tenant_id, body, caller), status=201)
 
@@ -79,7 +81,7 @@ async def tenant_project_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """All projects of the tenant, newest first."""
+    """List all projects of the tenant, newest first."""
     caller = call.caller
     return await call.read(lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, caller))
 
@@ -88,13 +90,13 @@ async def tenant_project_list(
 async def project_list(
     call: Annotated[Call, admitted("project_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """The projects that you have a role in."""
+    """List the projects in which you have a role."""
     return await call.read(lambda connection: service.project_list(connection, call.actor, after, limit))
 
 
 @router.get("/projects/{project_id}", response_model=Project, responses=problem_responses())
 async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("project_show")]) -> Response:
-    """The project, and what you may do with it."""
+    """Show the project, and what you may do with it."""
     caller = call.caller
     return await call.read(lambda connection: service.project_show(connection, project_id, caller))
 
@@ -103,6 +105,6 @@ async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("pr
 async def project_update(
     project_id: ProjectId, body: ProjectUpdate, call: Annotated[Call, admitted_change("project_update")]
 ) -> Response:
-    """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
+    """Rename or disable a project. In a disabled project people can read, and end what runs, but change nothing else."""
     caller, match = call.caller, call.require_match
     return await call.change(lambda tx: service.project_update(tx, project_id, body, caller, match))

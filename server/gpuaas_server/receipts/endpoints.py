@@ -28,7 +28,7 @@ async def receipt_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
+    """List the teardown receipts, newest first, also those of decommissioned instances."""
     caller = call.caller
     wanted = ReceiptFilter(instance_id, operation_id, allocation_id, status)
     return await call.read(lambda c: service.receipt_list(c, caller, project_id, wanted, after, limit))
@@ -41,7 +41,7 @@ async def receipt_list_all(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Receipts of all projects, newest first, for operators; in one status."""
+    """List the receipts of all projects, newest first, for operators. `status` filters."""
     caller = call.caller
     return await call.read(lambda c: service.receipt_list(c, caller, None, ReceiptFilter(status=status), after, limit))
 
@@ -50,5 +50,5 @@ async def receipt_list_all(
 async def receipt_show(
     project_id: ProjectId, receipt_id: ReceiptId, call: Annotated[Call, admitted("receipt_show")]
 ) -> Response:
-    """Each check with its verdict, what was looked for, and what was found."""
+    """Show a teardown receipt: each check with its verdict, what was looked for, and what was found."""
     return await call.read(lambda c: service.receipt_show(c, call.caller, project_id, receipt_id))

@@ -18,7 +18,7 @@ router = APIRouter(tags=["secrets"])
 async def secret_key_list(
     call: Annotated[Call, admitted("secret_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """The keys that protect stored secrets, newest first: how much is under each, and which are destroyed."""
+    """List the keys that protect stored secrets, newest first: how many values are under each, and which are destroyed."""
     return await call.read(lambda connection: keys.secret_key_list(connection, after, limit))
 
 
@@ -31,7 +31,7 @@ async def secret_key_list(
 async def secret_key_rotate(
     body: SecretKeyRotate, call: Annotated[Call, admitted_change("secret_key_rotate")]
 ) -> Response:
-    """A new key for all secrets. What is stored is wrapped anew in the background; then the old key is destroyed."""
+    """Make a new key for all secrets. Stored secrets are wrapped again in the background; then the old key is destroyed."""
     platform = call.platform
     version = await keys.external_rotation(platform)
     return await call.change(lambda tx: keys.secret_key_rotate(tx, platform, version, body.reason), status=201)

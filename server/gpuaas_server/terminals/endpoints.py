@@ -26,7 +26,7 @@ async def terminal_open(
     body: TerminalOpen,
     call: Annotated[Call, admitted_change("terminal_open")],
 ) -> Response:
-    """Ask for a shell in the allocation, then connect a WebSocket to `stream` within seconds."""
+    """Request a shell in the allocation. Then connect a WebSocket to `stream` within seconds."""
     return await call.change(
         lambda tx: service.terminal_open(tx, call.caller, project_id, allocation_id, body, call.platform.settings),
         status=201,
@@ -41,7 +41,7 @@ async def terminal_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Who had a terminal on the allocation, newest first, ended ones too. What was typed is not kept."""
+    """List the terminals of the allocation, newest first, with ended ones. What was typed is not stored."""
     return await call.read(
         lambda c: service.terminal_list(c, call.caller, call.actor, project_id, allocation_id, after, limit)
     )
@@ -54,5 +54,5 @@ async def terminal_close(
     terminal_id: TerminalId,
     call: Annotated[Call, admitted_change("terminal_close")],
 ) -> Response:
-    """Hang up. Your own; those of others, if you administer the project. Repeating it is no error."""
+    """Close a terminal: your own, or anyone's if you administer the project. It can be repeated."""
     return await call.change(lambda tx: service.terminal_close(tx, call.caller, project_id, allocation_id, terminal_id))

@@ -46,5 +46,5 @@ async def sample_item_show(
 async def sample_item_delete(
     project_id: ProjectId, sample_item_id: SampleItemId, call: Annotated[Call, admitted_change("sample_item_delete")]
 ) -> Response:
-    """Delete a sample item for good."""
+    """Delete a sample item permanently."""
     return await call.change(lambda tx: service.sample_item_delete(tx, project_id, sample_item_id))
