@@ -83,7 +83,7 @@ NOUNS = (
 class Health(BaseModel):
     status: str
     version: str
-    warnings: list[str] = Field(default=[], description="What works for now and needs somebody's attention.")
+    warnings: list[str] = Field(default=[], description="Problems that do not stop the service yet but need attention.")
 
 
 status_router = APIRouter(tags=["status"])

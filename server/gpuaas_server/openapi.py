@@ -61,7 +61,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 def _summary(description: str) -> str:
     """The first clause of the description: "List the allocations of the project, newest first"."""
-    return re.split(r"[.:;](?=\s|$)", description, maxsplit=1)[0]
+    first = re.split(r"[.:;](?=\s|$)", description, maxsplit=1)[0]
+    return " ".join(first.split())
 
 
 LOCAL = ("metrics",)  # from the machine itself they need no token

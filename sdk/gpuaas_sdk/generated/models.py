@@ -149,21 +149,21 @@ class AccessCredential(Resource):
     project_id: str = ""
     name: str = ""
     kind: str = ""
-    # Counts the keys of an ssh_key: each rotation makes the next.
+    # Number of the current key of an ssh_key; each rotation adds one.
     version: int = 0
-    # Of an ssh_key: what is on the allocations.
+    # Public key of an ssh_key, as it is on the allocations.
     public_key: str | None = None
-    # Of an ssh_key: SHA256:…, as ssh-keygen -l shows it.
+    # Fingerprint of an ssh_key: SHA256:…, as `ssh-keygen -l` prints it.
     fingerprint: str | None = None
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
     rotated_at: datetime | None = None
-    # Since when it opens nothing.
+    # When the credential was revoked; null while it is valid.
     revoked_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -171,7 +171,7 @@ class AccessCredential(Resource):
 class Allocation(Resource, AllocationTraits):
     id: str
     project_id: str = ""
-    # Allocations of one request share it.
+    # Id that all allocations of one request share.
     batch_id: str | None = None
     name: str | None = None
     sku_id: str = ""
@@ -179,88 +179,89 @@ class Allocation(Resource, AllocationTraits):
     # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str = ""
     gpu_model: str = ""
-    # GPUs of this allocation.
+    # Number of GPUs of this allocation.
     gpu_count: int = 0
-    # The host that was chosen when it was asked for.
+    # The host, chosen when the allocation was created.
     node_id: str = ""
     state: str = ""
+    # When the allocation entered its state.
     state_since: datetime | None = None
-    # When the step in flight counts as failed.
+    # When the current step counts as failed.
     deadline_at: datetime | None = None
-    # The release waits for what runs on it to stop, until then at the latest.
+    # Latest time at which the release stops waiting for the app on it to stop.
     release_by: datetime | None = None
-    # The host task in flight.
+    # The host task that is running.
     phase: str | None = None
-    # Why it is failed or release_failed; else null.
+    # Why the allocation is failed or release_failed; otherwise null.
     failure: FailureReason | None = None
-    # How it is, from its own state and its host's; unhealthy: it can not be used. Null once it has ended.
+    # Health, derived from the allocation's state and its host's. unhealthy: it cannot be used. Null once it has ended.
     health: str | None = None
-    # Why it is not healthy, and what is going to happen to its host.
+    # Why the allocation is not healthy, and what is planned for its host.
     health_reasons: list[AllocationHealthReason] = field(default_factory=list)
-    # The way in, once it is active.
+    # Where to log in, once the allocation is active.
     ssh: SshWayIn | None = None
-    # Null until released; false for ever after a forced clean-up.
+    # Whether the wipe is proven: null until the release has ended, false permanently after a forced clean-up.
     wipe_verified: bool | None = None
-    # What its wipe has to reach: the higher of the SKU's and the tenant's grade when the release began; null before.
+    # The grade that the wipe must reach: the higher of the SKU's and the tenant's when the release began. Null before.
     wipe_grade_required: str | None = None
-    # What the proof of its wipe reached: `inspected` (the host looked at itself), `rebooted` (after a restart into what the platform expects). Null: nothing is proven.
+    # The grade that the proof of the wipe reached: `inspected` (the host examined itself) or `rebooted` (it did so after a restart into the expected state). Null: nothing is proven.
     wipe_grade: str | None = None
-    # Checks of the wipe that did not look.
+    # Checks of the wipe that did not examine anything.
     wipe_not_examined: list[str] = field(default_factory=list)
     # Id of the user or service account.
     created_by: str = ""
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
-    # Since when it could be used; null if it never could.
+    # When the allocation became active; null if it never did.
     active_at: datetime | None = None
-    # When it was released or had failed; nothing is claimed from then on.
+    # When the allocation was released or failed. From then on it claims no GPU.
     ended_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationHealthReason(Resource):
-    # Stable, for programs: host_lost, host_draining, host_cordoned and so on.
+    # A stable code for programs, such as host_lost, host_draining or host_cordoned.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
-    # Since when it is so, or from when it will be.
+    # When the condition began, or when it will begin.
     since: datetime | None = None
-    # What a person should do.
+    # What a person should do next.
     next_step: str = ""
-    # What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere.
+    # The sensible actions now. `replace` releases the allocation and creates one of the same SKU on another host.
     choices: list[str] = field(default_factory=list)
-    # Until when it is to last, where that is known.
+    # When the condition is expected to end, if that is known.
     until: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class App(Resource):
     id: str
-    # Whose app it is.
+    # The tenant that owns the app.
     tenant_id: str = ""
-    # Where it is published from.
+    # The project that publishes the app.
     project_id: str = ""
-    # Its name on the platform, which no other app has.
+    # Unique name of the app on the platform.
     slug: str = ""
     display_name: str = ""
     description: str = ""
-    # From the manifest's `ui`, for browsing.
+    # Category from the manifest's `ui`, for browsing.
     category: str | None = None
-    # From the manifest's `ui`, for searching.
+    # Keywords from the manifest's `ui`, for searching.
     keywords: list[str] = field(default_factory=list)
-    # private: its tenant's; entitled: of tenants with an entitlement too; public.
+    # private: only for the app's own tenant. entitled: also for tenants with an entitlement. public: for all tenants.
     visibility: str = ""
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -269,21 +270,21 @@ class AppVersion(Resource):
     id: str
     app_id: str = ""
     project_id: str = ""
-    # Of the app.
+    # Slug of the app.
     slug: str = ""
     version: str = ""
-    # The runtime's own version, which is not the app's.
+    # Version of the runtime, which differs from the app's.
     runtime_version: str = ""
-    # How it is run: oci, launchable or controller.
+    # How the version runs: oci, launchable or controller.
     artifact_kind: str = ""
-    # The bytes that it runs.
+    # Digest of the artifact that the version runs.
     artifact_digest: str = ""
-    # Of the manifest's content, however it is written.
+    # Digest of the manifest's content, independent of its formatting.
     content_digest: str = ""
     status: str = ""
-    # Why it is deprecated, and what to do.
+    # Why the version is deprecated, and what to do.
     notice: str | None = None
-    # It is not retired before.
+    # The version is not retired before this time.
     retire_at: datetime | None = None
     # Id of the user or service account.
     created_by: str = ""
@@ -291,15 +292,15 @@ class AppVersion(Resource):
     activated_at: datetime | None = None
     deprecated_at: datetime | None = None
     retired_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppVersionDetail(AppVersion):
-    # As it was registered; see app-manifest.schema.json.
+    # The registered manifest; see app-manifest.schema.json.
     manifest: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -312,33 +313,33 @@ class Artifact(Resource):
     # sha256:… of the blob, or of the image's manifest.
     digest: str = ""
     size_bytes: int = 0
-    # As announced by the publisher.
+    # Media type that the publisher announced.
     media_type: str = ""
-    # Of an image: what to pull, by digest.
+    # For an image: the reference to pull, by digest.
     reference: str | None = None
-    # How far it has come; only an active one, or a canary, is launched.
+    # Stage of the artifact. Only active artifacts and canaries are launched.
     stage: str = ""
     stage_since: datetime | None = None
-    # Which share of the projects a canary is for; 0 in other stages.
+    # Share of the projects that a canary is for, in percent; 0 in other stages.
     canary_percent: int = 0
-    # What the checks of bytes and signatures said; `revoked` is for ever.
+    # Result of the checks of bytes and signatures. `revoked` is permanent.
     trust: str = ""
-    # Why it is trusted or not, for a person.
+    # Why the artifact is trusted or not, for people.
     trust_detail: str = ""
-    # Fingerprints of the tenant's trust keys whose signature is good.
+    # Fingerprints of the tenant's trust keys with a valid signature.
     signed_by: list[str] = field(default_factory=list)
     # Whether bytes and signatures are being checked now.
     checking: bool = False
-    # Whether its bytes are being removed; then it is gone.
+    # Whether the bytes are being removed. The artifact disappears afterwards.
     deleting: bool = False
-    # When bytes and signatures were checked last.
+    # When bytes and signatures were last checked.
     checked_at: datetime | None = None
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -346,48 +347,48 @@ class Artifact(Resource):
 class AuditRecord(Resource):
     id: str
     at: datetime | None = None
-    # Where it happened; null: on the platform.
+    # The tenant of the resource; null for the platform.
     tenant_id: str | None = None
-    # Where it happened; null: not in one project.
+    # The project of the resource; null if there is none.
     project_id: str | None = None
     # Id of the user, service account, node or part of the platform.
     actor_id: str = ""
-    # What the actor is, such as user or service_account.
+    # Kind of the actor, such as user or service_account.
     actor_kind: str = ""
-    # As it was called then.
+    # Name of the actor at that time.
     actor_name: str = ""
-    # Where the request came from.
+    # Network address that the request came from.
     address: str = ""
-    # What was done: the operationId, or the name of a step of the platform's own.
+    # The operationId, or the name of a step of the platform.
     action: str = ""
-    # done, denied, or failed: accepted, and did not succeed.
+    # done, denied, or failed (accepted, but not successful).
     outcome: str = ""
-    # What it was done to.
+    # Id of the changed resource.
     resource_id: str | None = None
-    # What the actor said.
+    # Reason that the actor gave.
     reason: str | None = None
-    # What changed, by action; never a secret.
+    # What changed, by action. Never a secret.
     details: Mapping[str, object] = field(default_factory=dict)
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
-    # What the client called itself, bounded and escaped.
+    # The client's User-Agent, shortened and escaped.
     user_agent: str = ""
-    # How the request came: api, console, cli, controller, agent; system: the platform's own. Empty: from before it was recorded. cli and controller are what the client declared.
+    # Source of the request: api, console, cli, controller or agent; system for the platform itself. Empty for old records. cli and controller are what the client declared.
     source: str = ""
-    # The installation that recorded it (`GPUAAS_SITE`).
+    # Installation that wrote the record (`GPUAAS_SITE`).
     site: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateComponent(Resource):
     component_key: str = ""
-    # Why it cannot live there beside what was chosen; empty: it can.
+    # Why the component cannot run there beside what was chosen. Empty: it can.
     refusals: list[PlacementRefusal] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogApp(Resource):
-    """An app as those see it who may launch it."""
+    """An app, as projects that may launch it see it."""
 
     id: str
     slug: str = ""
@@ -395,19 +396,19 @@ class CatalogApp(Resource):
     description: str = ""
     category: str | None = None
     keywords: list[str] = field(default_factory=list)
-    # Whether your own tenant publishes it.
+    # Whether your tenant publishes the app.
     own: bool = False
-    # The newest active version: what a launch takes that names none.
+    # The newest active version, which a launch without a version uses.
     latest: str | None = None
-    # Active and deprecated ones, newest first.
+    # Active and deprecated versions, newest first.
     versions: list[CatalogVersion] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogEntry(CatalogApp):
-    # The version that the manifest is of.
+    # The version of the manifest.
     shown: CatalogVersion
-    # Components, compatibility, inputs, footprint and the rest.
+    # The manifest: components, compatibility, inputs, footprint and so on.
     manifest: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -415,47 +416,47 @@ class CatalogEntry(CatalogApp):
 class CatalogVersion(Resource):
     id: str
     version: str = ""
-    # The runtime's own version, which is not the app's.
+    # Version of the runtime, which differs from the app's.
     runtime_version: str = ""
     status: str = ""
-    # Why it is deprecated, and what to do.
+    # Why the version is deprecated, and what to do.
     notice: str | None = None
-    # It is not retired before.
+    # The version is not retired before this time.
     retire_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimedOperation(Resource):
-    """The lease, and the whole context: nothing else has to be asked for before the work begins."""
+    """The lease and the whole context: the work can begin without another call."""
 
     operation: Operation
-    # Proves that the work is yours; send it with every report.
+    # Proof of your lease. Send it with every report.
     lease_token: str = field(repr=False, default="")
-    # Report before then, or another replica gets it.
+    # When the lease lapses. Report before then, or another replica gets the operation.
     lease_until: datetime | None = None
     instance: ControllerInstance
-    # Of upgrade and rollback.
+    # For upgrade and rollback: the version to change to.
     target_version: ControllerVersion | None = None
-    # All members, not only those that it works on: see `concerned`.
+    # All members of the instance; `concerned` marks those that the operation works on.
     members: list[ControllerMember] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedKind(Resource):
-    """What would come to nothing: whoever asks for it is refused at once, with these words."""
+    """An operation that the mode does not allow. A request for it is refused immediately, with this message."""
 
     kind: str = ""
-    # For a person: why it is not taken.
+    # Why the operation is not allowed, for people.
     message: str = ""
-    # What the person should ask for instead.
+    # What to request instead.
     next_step: str = ""
-    # Only of members of this component; absent: of all.
+    # Only for members of this component. Absent: for all.
     component_key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerAllocation(Resource):
-    """What a controller may know of the machine below a member. The way in is asked for with machine-access."""
+    """What a controller may know of the allocation of a member. To log in, it requests machine access."""
 
     id: str
     name: str | None = None
@@ -465,7 +466,7 @@ class ControllerAllocation(Resource):
     gpu_model: str = ""
     gpu_count: int = 0
     node_id: str = ""
-    # Whose it is: one of the instance's `projects`.
+    # The project of the allocation: one of the instance's `projects`.
     project_id: str = ""
 
 
@@ -475,13 +476,13 @@ class ControllerInstance(Resource):
     name: str = ""
     app_slug: str = ""
     status: str = ""
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What it runs, or should run; of upgrade and rollback, where it comes from.
+    # The version that the instance runs or should run. For upgrade and rollback: the version before.
     version: ControllerVersion
-    # The projects that it serves, its own first.
+    # Projects that the instance serves, its own first.
     projects: list[ControllerProject] = field(default_factory=list)
-    # By the manifest's `inputs` schema.
+    # Inputs, as the manifest's `inputs` schema defines them.
     inputs: Mapping[str, object] = field(default_factory=dict)
     # Pairs of component_key and allocation_id.
     placement_intent: list[Mapping[str, str]] = field(default_factory=list)
@@ -494,60 +495,60 @@ class ControllerInstance(Resource):
 @dataclass(frozen=True, kw_only=True)
 class ControllerMember(Resource):
     id: str
-    # The component of your manifest.
+    # A component of your manifest.
     component_key: str = ""
-    # Its number in the instance, never given twice.
+    # Number of the member in the instance. A number is never used twice.
     ordinal: int = 0
     status: str = ""
-    # The machine below it; null when it can not be seen any more.
+    # The allocation of the member; null when you may not see it any more.
     allocation: ControllerAllocation | None = None
     # What you reported last.
     adapter_detail: Mapping[str, object] | None = None
-    # Its allocation has ended: there is no machine to work on.
+    # Whether the allocation has ended, so that there is no host to work on.
     host_gone: bool = False
-    # Whether the operation works on it.
+    # Whether the operation works on the member.
     concerned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerProject(Resource):
-    """A project that the instance serves: all that its controller may know of it."""
+    """What a controller may know of a project that the instance serves."""
 
     project_id: str = ""
-    # It never changes.
+    # Slug of the project. It never changes.
     slug: str = ""
-    # The instance's own project.
+    # Whether this is the instance's own project.
     home: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerVersion(Resource):
     version: str = ""
-    # The runtime's own version, which is not the app's.
+    # Version of the runtime, which differs from the app's.
     runtime_version: str | None = None
-    # Of the artifact.
+    # Digest of the artifact.
     digest: str | None = None
-    # As it was registered.
+    # The registered manifest.
     manifest: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CredentialDelivery(Resource):
-    """A line of the delivery log: who got which version, and for which key it was sealed or signed."""
+    """An entry of the delivery log: who received which version, and for which key it was sealed or signed."""
 
     id: str
     credential_id: str = ""
-    # Of the key pair that was delivered.
+    # Version of the key pair that was delivered.
     version: int = 0
     # Id of the user or service account.
     delivered_to: str = ""
-    # Of the key that it was sealed to or that was certified.
+    # Fingerprint of the key that the private key was sealed to, or of the certified key.
     recipient_fingerprint: str = ""
-    # What the certificate opens.
+    # The allocation that the certificate is for.
     allocation_id: str | None = None
-    # Of the certificate.
+    # Serial number of the certificate.
     serial: int | None = None
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     delivered_at: datetime | None = None
 
@@ -557,7 +558,7 @@ class EnrolmentToken(Resource):
     id: str
     note: str | None = None
     max_uses: int = 0
-    # How many hosts have enrolled with it.
+    # Number of hosts that have enrolled with the token.
     uses: int = 0
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -568,7 +569,7 @@ class EnrolmentToken(Resource):
 @dataclass(frozen=True, kw_only=True)
 class EnrolmentTokenCreated(Resource):
     id: str
-    # Shown once. Give it to the agent of the new host.
+    # The bundle for the agent of the new host. It is shown once.
     bundle: str = field(repr=False, default="")
     expires_at: datetime | None = None
     max_uses: int = 0
@@ -589,19 +590,20 @@ class Entitlement(Resource):
 @dataclass(frozen=True, kw_only=True)
 class Event(Resource):
     id: str
+    # Type of the event.
     type: str = ""
-    # The id of what it is about.
+    # Id of the resource that the event is about.
     subject: str = ""
     time: datetime | None = None
-    # The position in the log: send as `after` (or Last-Event-ID) to go on from here.
+    # Position in the log. Send it as `after` (or Last-Event-ID) to continue from here.
     cursor: str = ""
-    # Null: of the platform.
+    # Null for an event of the platform.
     tenant_id: str | None = None
-    # Null: of the tenant, or of the platform.
+    # Null for an event of the tenant or the platform.
     project_id: str | None = None
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
-    # What belongs to this type of event; never a secret.
+    # Details of this type of event. Never a secret.
     data: Mapping[str, object] = field(default_factory=dict)
     source: str = ""
     specversion: str = ""
@@ -610,7 +612,7 @@ class Event(Resource):
 @dataclass(frozen=True, kw_only=True)
 class EventPage(Resource):
     items: list[Event] = field(default_factory=list)
-    # Send as `after`, with `wait`, to go on.
+    # Send as `after`, with `wait`, to continue.
     next_cursor: str = ""
 
 
@@ -629,15 +631,15 @@ class Evidence(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class FailureReason(Resource):
-    # Stable; listed in contract/error-codes.json, or the host's own.
+    # A stable code: one of contract/error-codes.json, or one of the host.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
-    # What a person should do.
+    # What a person should do next.
     next_step: str = ""
-    # Whether the same may succeed later.
+    # Whether a retry may succeed.
     retryable: bool = False
-    # The host task that failed, where one did.
+    # The host task that failed, if one did.
     phase: str | None = None
 
 
@@ -645,39 +647,40 @@ class FailureReason(Resource):
 class HealthAccepted(Resource):
     instance_id: str = ""
     status: str = ""
-    # What the platform makes of it: members and operations count too.
+    # Health that the platform derived; members and operations count too.
     health: str = ""
-    # Why it is not healthy; empty when it is.
+    # Why the instance is not healthy; empty when it is.
     health_reasons: list[HealthReason] = field(default_factory=list)
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthReason(Resource):
-    # Stable, for programs: the platform's, or the controller's own.
+    # A stable code for programs, of the platform or of the controller.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
-    # The component that it is about.
+    # The component concerned.
     component_key: str | None = None
-    # The member that it is about; null: the instance.
+    # The member concerned; null for the instance.
     member_id: str | None = None
-    # What a person can do about it.
+    # What a person should do next.
     next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostGpu(Resource):
-    # The GPU's number on its host.
+    # Index of the GPU on its host.
     slot_index: int = 0
-    # Whether it belongs to the allocation.
+    # Whether the GPU belongs to the allocation.
     claimed: bool = False
     gpu_model: str = ""
+    # Memory of the GPU in MiB.
     memory_mib: int | None = None
     pci_address: str = ""
     numa_node: int | None = None
-    # GPUs with the same value are linked.
+    # GPUs with the same value are linked by NVLink.
     nvlink_group: str | None = None
 
 
@@ -687,43 +690,46 @@ class HostReport(Resource):
     project_id: str = ""
     allocation_id: str = ""
     node_id: str = ""
-    # In the words of who reported it.
+    # What is broken, in the words of the person who reported it.
     reason: str = ""
     # Id of the user or service account.
     reported_by: str = ""
     created_at: datetime | None = None
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
-    # Null: its GPUs do not return to the pool.
+    # When an operator cleared the report. Until then the host's GPUs do not return to the pool.
     cleared_at: datetime | None = None
+    # Id of the operator who cleared the report.
     cleared_by: str | None = None
-    # What the operator looked at or repaired.
+    # What the operator examined or repaired.
     cleared_reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceSummary(Resource):
     id: str
-    # Its own project; another than the one asked in, where it serves that one.
+    # The instance's own project. It differs from the project in the path when the instance serves that one.
     project_id: str = ""
     name: str = ""
     app_id: str = ""
     app_slug: str = ""
     version: str = ""
-    # The runtime's own version, which is not the app's.
+    # Version of the runtime, which differs from the app's.
     runtime_version: str | None = None
-    # Of the artifact that it runs.
+    # Digest of the artifact that the instance runs.
     digest: str | None = None
     status: str = ""
+    # When the instance entered its status.
     status_since: datetime | None = None
-    # From the controller's reports, the members and the operations; `unknown` when nobody reports.
+    # Health, derived from the controller's reports, the members and the operations. `unknown` when the controller does not report.
     health: str = ""
+    # When the health last changed.
     health_since: datetime | None = None
-    # Why it is not healthy; empty when it is.
+    # Why the instance is not healthy; empty when it is.
     health_reasons: list[HealthReason] = field(default_factory=list)
-    # What went wrong last with the whole instance; null on its way, and once an operation succeeds.
+    # The last failure of an operation on the whole instance. Null while another one runs, and once one has succeeded.
     failure: OperationFailure | None = None
-    # How many members are in which status.
+    # Number of members in each status.
     member_counts: Mapping[str, int] = field(default_factory=dict)
     # The live operation on the whole instance.
     operation_id: str | None = None
@@ -731,40 +737,40 @@ class InstanceSummary(Resource):
     last_operation_id: str | None = None
     # Id of the user or service account.
     created_by: str = ""
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
-    # Since when its first deploy has succeeded; null until then.
+    # When the first deploy succeeded; null before.
     deployed_at: datetime | None = None
-    # Since when it is gone; it stays readable.
+    # When the instance was decommissioned. It can still be read.
     decommissioned_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(InstanceSummary):
-    # As they were given, by the manifest's `inputs` schema.
+    # Inputs of the instance, as the manifest's `inputs` schema defines them.
     inputs: Mapping[str, object] = field(default_factory=dict)
-    # Which component runs on which allocation; it follows the members that are added and removed.
+    # Which component runs on which allocation. It changes with the members.
     placement_intent: list[PlacementIntent] = field(default_factory=list)
-    # The projects that it serves, its own first.
+    # Projects that the instance serves, its own first.
     projects: list[InstanceProject] = field(default_factory=list)
-    # Versions, endpoints and detail, as the controller reported them last; null before.
+    # Versions, endpoints and details that the controller reported last; null before.
     runtime: Mapping[str, object] | None = None
     # Commands, paths and endpoints for people, as the controller reported them last. Never a secret.
     access_bundle: Mapping[str, object] | None = None
-    # The form that it has, as its app names it, and what is not taken in it; null: the app names none.
+    # Mode of the instance, as its app names it, and the operations that the mode does not allow. Null: the app names no mode.
     mode: Mode | None = None
-    # What `rollback` goes back to.
+    # The version that `rollback` returns to.
     previous_version: InstanceVersion | None = None
-    # An upgrade or rollback that did not succeed.
+    # The version of an upgrade or rollback that did not succeed.
     attempted_version: InstanceVersion | None = None
     # Warnings of the platform, such as a revoked artifact.
     flags: list[HealthReason] = field(default_factory=list)
-    # When the controller last reported. Health becomes unknown when it stays silent.
+    # When the controller last reported. Health becomes unknown when reports stop.
     health_reported_at: datetime | None = None
 
 
@@ -772,55 +778,55 @@ class Instance(InstanceSummary):
 class InstanceMember(Resource):
     id: str
     instance_id: str = ""
-    # The app's own name for what it does.
+    # The component of the manifest that the member runs.
     component_key: str = ""
-    # Its number in the instance, never given twice.
+    # Number of the member in the instance. A number is never used twice.
     ordinal: int = 0
     allocation_id: str = ""
-    # Whose allocation it is: the instance's own project, or a served one.
+    # The project of the allocation: the instance's own, or one that it serves.
     allocation_project_id: str = ""
     node_id: str = ""
     status: str = ""
     status_since: datetime | None = None
-    # Why it is degraded or failed; else null.
+    # Why the member is degraded or failed; otherwise null.
     failure: OperationFailure | None = None
-    # From its status and from what the platform knows of its host; null when it is gone.
+    # Health, derived from the member's status and the state of its host. Null when the member was removed.
     health: str | None = None
-    # What the platform knows against its host: lost, or reported as broken. Empty: nothing.
+    # Problems of the host that the platform knows: lost, or reported as broken. Empty: none.
     health_reasons: list[MemberHealthReason] = field(default_factory=list)
-    # What the controller left for debugging: opaque, at most 16 KiB.
+    # Details from the controller for debugging: opaque, at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
-    # The live operation that works on it.
+    # The live operation on the member.
     operation_id: str | None = None
-    # The newest operation that worked on it, live or ended.
+    # The newest operation on the member, live or ended.
     last_operation_id: str | None = None
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     # Whether its last teardown was proven; null when there was none.
     verified: bool | None = None
     created_at: datetime | None = None
-    # When it first was ready; null until then.
+    # When the member was first ready; null before.
     ready_at: datetime | None = None
-    # Since when it is gone; it stays readable.
+    # When the member was removed. It can still be read.
     removed_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # Kinds of member operations that you may ask for now.
+    # Kinds of member operations that you may request now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceProject(Resource):
     project_id: str = ""
-    # Of the project; it never changes.
+    # Slug of the project. It never changes.
     slug: str = ""
-    # The instance's own project.
+    # Whether this is the instance's own project.
     home: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceServes(Resource):
-    """The instance, and the operation that brings it in line; null where it does not run, or nothing has changed."""
+    """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
 
     instance: Instance
     operation: Operation | None = None
@@ -838,34 +844,34 @@ class InstanceStarted(Resource):
 class InstanceTimeline(Resource):
     instance_id: str = ""
     items: list[TimelineEvent] = field(default_factory=list)
-    # Send as `after`, with `wait`, to go on.
+    # Send as `after`, with `wait`, to continue.
     next_cursor: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceVersion(Resource):
-    # The app's version.
+    # Version of the app.
     version: str = ""
-    # Of the artifact.
+    # Digest of the artifact.
     digest: str | None = None
-    # The runtime's own version, which is not the app's.
+    # Version of the runtime, which differs from the app's.
     runtime_version: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class IssuedSshCertificate(Resource):
-    # As sshd logs it.
+    # Serial number of the certificate, as sshd logs it.
     serial: int = 0
-    # The user or service account.
+    # Id of the user or service account.
     issued_to: str = ""
-    # Of the key that it was issued for.
+    # Fingerprint of the certified key.
     fingerprint: str = ""
     valid_before: datetime | None = None
     revoked_at: datetime | None = None
     created_at: datetime | None = None
-    # The credential that it was issued through.
+    # The credential that the certificate was issued through.
     access_credential_id: str | None = None
-    # The operation that it was issued for, and ends with.
+    # The operation that the certificate was issued for, and ends with.
     operation_id: str | None = None
 
 
@@ -873,20 +879,20 @@ class IssuedSshCertificate(Resource):
 class LeaseRenewed(Resource):
     operation_id: str = ""
     status: str = ""
-    # Report again before then.
+    # When the lease lapses. Report again before then.
     lease_until: datetime | None = None
-    # Somebody wants it to end: stop at the next safe place, and fail it.
+    # Whether cancellation was requested. Stop at the next safe point and fail the operation.
     cancel_requested: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineAccess(Resource):
-    """Certificates of one operation. They end with it, whatever `valid_before` says."""
+    """Certificates of one operation. They end with the operation, even before `valid_before`."""
 
     operation_id: str = ""
-    # Of all of them; ask again before then.
+    # When all of these certificates expire. Request others before then.
     valid_before: datetime | None = None
-    # One for each allocation; its principal is the allocation.
+    # One certificate for each allocation; its principal is the allocation's id.
     certificates: list[SshCertificate] = field(default_factory=list)
     # Allocations of the operation that are not active.
     unreachable: list[UnreachableAllocation] = field(default_factory=list)
@@ -908,30 +914,31 @@ class MaintenanceWindow(Resource):
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     reason: str = ""
-    # When it cordoned the node. Null: not yet, or the node was cordoned already.
+    # When the window cordoned the node. Null: not yet, or the node was cordoned already.
     cordoned_at: datetime | None = None
     # Id of the person.
     planned_by: str = ""
     created_at: datetime | None = None
     started_at: datetime | None = None
-    # When it ended or was cancelled.
+    # When the window ended or was cancelled.
     finished_at: datetime | None = None
+    # Id of the person who ended or cancelled the window.
     finished_by: str | None = None
     finished_reason: str | None = None
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MappedSlot(Resource):
     id: str
-    # The GPU's number on its node.
+    # Index of the GPU on its node.
     slot_index: int = 0
     status: str = ""
-    # Why it is disabled or blocked.
+    # Why the slot is disabled or blocked.
     status_reason: str | None = None
     gpu_model: str = ""
-    # What holds it.
+    # The allocation that has claimed the slot; null if none has.
     allocation_id: str | None = None
 
 
@@ -940,26 +947,26 @@ class Me(Resource):
     id: str
     kind: str = ""
     name: str = ""
-    # Of a user.
+    # E-mail address of a user; null for a service account.
     email: str | None = None
-    # Null: of the platform.
+    # Null for a user of the platform.
     tenant_id: str | None = None
     roles: list[RoleHeld] = field(default_factory=list)
-    # Of a service account; null for people.
+    # Scopes of a service account; null for a user.
     scopes: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member(Resource):
-    # The user's id.
+    # Id of the user.
     id: str
     email: str = ""
     name: str = ""
     disabled: bool = False
-    # The one held here.
+    # Role in this tenant or project.
     role: str = ""
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
 
 
@@ -967,7 +974,7 @@ class Member(Resource):
 class MemberHealthReason(Resource):
     # `host_lost` or `reported_broken`.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
     next_step: str = ""
     since: datetime | None = None
@@ -975,46 +982,46 @@ class MemberHealthReason(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class Mode(Resource):
-    """A form of the app, such as on one machine or on many, in the app's own words."""
+    """A mode of the app, such as on one host or on several, in the app's own words."""
 
-    # The app's name for the form.
+    # The app's name for the mode.
     name: str = ""
-    # For a person: what this form is.
+    # What the mode means, for people.
     meaning: str = ""
-    # What the app does not take in this form.
+    # Operations that the app does not allow in this mode.
     closed: list[ClosedKind] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewCredentialDelivery(CredentialDelivery):
-    # Of an ssh_key: the private key, an OpenSSH file.
+    # For an ssh_key: the sealed private key, an OpenSSH file.
     sealed_private_key: SealedBox | None = None
-    # Of an ssh_certificate.
+    # For an ssh_certificate: the certificate.
     certificate: SshCertificate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccount(Resource):
-    # Also the `client_id` to get a token with.
+    # Id of the account, and its `client_id` for tokens.
     id: str
     tenant_id: str = ""
     project_id: str = ""
     name: str = ""
     scopes: list[str] = field(default_factory=list)
-    # The apps whose work it may claim and report on.
+    # Apps whose work the account may claim and report on.
     app_slugs: list[str] = field(default_factory=list)
-    # It gets no token, and its tokens are refused.
+    # A disabled account gets no token, and its tokens are refused.
     disabled: bool = False
-    # Tokens are given and taken only over connections with one of its client certificates.
+    # Tokens are issued and accepted only over connections with one of its client certificates.
     certificate_required: bool = False
-    # Null: it does not expire.
+    # Null: the account does not expire.
     expires_at: datetime | None = None
     # Id of the user.
     created_by: str = ""
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -1029,36 +1036,36 @@ class ServiceAccountCertificate(Resource):
     id: str
     # `x5t#S256` of RFC 8705: SHA-256 of the certificate, in base64url.
     thumbprint: str = ""
-    # The platform key that signed it, of kind `client_ca`.
+    # Id of the platform key (of kind `client_ca`) that signed the certificate.
     authority_id: str = ""
     expires_at: datetime | None = None
-    # Id of who asked for it.
+    # Id of the user who requested the certificate.
     created_by: str = ""
     created_at: datetime | None = None
-    # When a token was last bound to it.
+    # When a token was last bound to the certificate.
     last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewServiceAccountCertificate(ServiceAccountCertificate):
-    # PEM. It is no secret; it is not kept, so that it is shown only now.
+    # The certificate in PEM. It is not secret, but it is not stored: it is shown only now.
     certificate: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccountKey(Resource):
     id: str
-    # It gets no token, and the tokens that were got with it are refused.
+    # A disabled key gets no token, and the tokens that it obtained are refused.
     disabled: bool = False
     created_at: datetime | None = None
-    # Null: it does not expire.
+    # Null: the key does not expire.
     expires_at: datetime | None = None
     last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewServiceAccountKey(ServiceAccountKey):
-    # Shown once; only its digest is kept.
+    # The secret, shown once. Only its digest is stored.
     secret: str = field(repr=False, default="")
 
 
@@ -1067,52 +1074,52 @@ class Node(Resource):
     id: str
     name: str = ""
     hostname: str = ""
-    # Where it can be reached. It belongs to no other node.
+    # Address of the host. No other node has it.
     address: str = ""
-    # Addresses that slices on it may have. Null: its agent is of an older release and has not said.
+    # Addresses that slices on the host may have. Null: an older agent has not reported them.
     slice_addresses: list[str] | None = None
-    # From where its key is taken, as recorded when it enrolled. Null: not recorded yet.
+    # Networks that the node's key is accepted from, recorded when it enrolled. Null: not recorded yet.
     source_networks: list[str] | None = None
     status: str = ""
-    # Alive, approved and not cordoned: new allocations may land here.
+    # Whether new allocations may be placed here: the node is alive, approved and not cordoned.
     schedulable: bool = False
-    # Nothing new lands here.
+    # Whether the node takes no new allocation.
     cordoned: bool = False
-    # Its allocations are being released.
+    # Whether its allocations are being released.
     draining: bool = False
-    # Draining, and nothing is claimed any more.
+    # Whether the node is draining and nothing is claimed on it any more.
     drained: bool = False
-    # Why it is cordoned, since when and by whom.
+    # Why the node is cordoned, since when and by whom.
     maintenance: Maintenance | None = None
     agent_version: str = ""
-    # The last sign of life of its agent.
+    # When the agent was last heard from.
     last_seen_at: datetime | None = None
-    # Since when its agent is silent for too long; null while it is not.
+    # When the node became lost; null while its agent reports.
     lost_since: datetime | None = None
     retired_at: datetime | None = None
     # Changes when the host boots.
     boot_id: str | None = None
-    # Which key its agent signs with, counted from 1.
+    # Number of the key that the agent signs with, from 1.
     key_generation: int = 0
-    # Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the agent is of an older release, whose key has no end.
+    # When the key expires. The agent renews it before; an expired key is refused until it is approved. Null: an older agent, whose key does not expire.
     key_expires_at: datetime | None = None
     # Whether a wipe erases the drives of the slots and reads them back.
     erase_drives: bool = False
-    # Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host. Null: of an agent of an older release.
+    # SHA-256 of the agent.json that a wipe restores, reported while no tenant had the whole host. Null: an older agent has not reported it.
     configuration_sha256: str | None = None
-    # Of the agent's program, recorded in the same way.
+    # SHA-256 of the agent's program, recorded in the same way.
     agent_sha256: str | None = None
-    # Its agent reports another configuration or program than is recorded; the recorded one stands.
+    # Whether the agent reports another configuration or program than the recorded one. The recorded one applies.
     claim_differs: bool = False
-    # How well its agent can prove the wipe of the whole host.
+    # Grades that the agent can prove for the wipe of the whole host.
     wipe_grades: list[str] = field(default_factory=list)
     slots: SlotCounts
-    # What the agent last reported: host, warnings.
+    # What the agent last reported: host facts and warnings.
     inventory: Mapping[str, object] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -1124,9 +1131,9 @@ class NodeSlots(Resource):
     id: str
     name: str = ""
     status: str = ""
-    # Nothing new lands here.
+    # Whether the node takes no new allocation.
     cordoned: bool = False
-    # The GPUs that are there, by their index.
+    # The GPUs of the node, by index.
     slots: list[MappedSlot] = field(default_factory=list)
 
 
@@ -1137,110 +1144,112 @@ class Operation(Resource, OperationTraits):
     instance_id: str = ""
     app_slug: str = ""
     kind: str = ""
-    # Whether it works on the whole instance, on one member, or stands for many member operations.
+    # Whether the operation works on the whole instance or on one member, or groups many member operations (bulk).
     target: str = ""
-    # Of a member operation: whom it works on.
+    # For a member operation: the member.
     member_id: str | None = None
-    # Of `replace`: the member that takes the place.
+    # For `replace`: the new member.
     new_member_id: str | None = None
-    # The bulk operation that it belongs to.
+    # The bulk operation that this one belongs to.
     parent_id: str | None = None
-    # Of a bulk operation: whether the others go on after a failure.
+    # For a bulk operation: whether the others continue after a failure.
     on_failure: str | None = None
     status: str = ""
+    # When the operation entered its status.
     status_since: datetime | None = None
-    # `verifying`: the controller is done, the hosts are being looked at.
+    # `verifying`: the controller is done, and the hosts are being inspected.
     phase: str | None = None
-    # What was asked for beyond the kind, such as a version.
+    # Parameters of the request, such as a version.
     parameters: Mapping[str, object] = field(default_factory=dict)
-    # What the controller reported, in order.
+    # Steps that the controller reported, in order.
     steps: list[OperationStep] = field(default_factory=list)
-    # What the controller reported last; null before.
+    # Progress that the controller reported last; null before.
     progress: OperationProgress | None = None
-    # Why it is failed, cancelled or expired; else null.
+    # Why the operation failed, was cancelled or expired; otherwise null.
     failure: OperationFailure | None = None
-    # Who ended it on their word; null otherwise.
+    # Who ended the operation by force; otherwise null.
     forced: OperationForced | None = None
-    # Of a bulk operation: how many are in which status.
+    # For a bulk operation: number of member operations in each status.
     children: Mapping[str, int] | None = None
-    # What the person who asked for it said.
+    # Reason that was given with the request.
     reason: str | None = None
     # Id of the user or service account, or of the platform.
     requested_by: str = ""
-    # As it was called then.
+    # Name of the requester at that time.
     requested_by_name: str = ""
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
-    # How often it was claimed.
+    # Number of times that the operation was claimed.
     attempt: int = 0
-    # The service account that claimed it last.
+    # The service account that claimed the operation last.
     controller_id: str | None = None
-    # The replica of the controller that claimed it last.
+    # The replica of the controller that claimed the operation last.
     replica: str | None = None
-    # Since when its controller is asked to stop.
+    # When the controller was asked to stop; null if it was not.
     cancel_requested_at: datetime | None = None
     created_at: datetime | None = None
-    # When it was claimed last.
+    # When the operation was last claimed.
     claimed_at: datetime | None = None
     finished_at: datetime | None = None
-    # When it expires if it has not ended.
+    # When the operation expires if it has not ended.
     deadline_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationFailure(Resource):
-    # Stable, for programs: of contract/error-codes.json, or the controller's own.
+    # A stable code for programs: one of contract/error-codes.json, or the controller's own.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
-    # What a person should do.
+    # What a person should do next.
     next_step: str = ""
-    # Whether asking for the same again may succeed.
+    # Whether a retry may succeed.
     retryable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationForced(Resource):
-    """Somebody took responsibility; what was not verified then stays not verified."""
+    """The person who took responsibility. What was not verified then stays not verified."""
 
     # Id of the person.
     by: str = ""
     at: datetime | None = None
     reason: str = ""
-    # False: nobody has proven the hosts clean.
+    # False: the hosts were not proven clean.
     verified: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationProgress(Resource):
-    # What it is doing, for a person.
+    # What the controller is doing, for people.
     message: str | None = None
-    # 0 to 100; null when the controller can not say.
+    # 0 to 100; null when the controller does not know.
     percent: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationStep(Resource):
-    # The controller's name for it.
+    # The controller's name for the step.
     name: str = ""
     # running, succeeded, failed or skipped.
     status: str = ""
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    # The member that it worked on, where it was one.
+    # The member that the step worked on, if it was one.
     member_id: str | None = None
+    # An explanation for people.
     message: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementCandidate(Resource):
-    """An allocation of the project, and which components could live on it."""
+    """An allocation of the project, and which components could run on it."""
 
-    # Of the allocation.
+    # Id of the allocation.
     id: str
     name: str | None = None
     state: str = ""
@@ -1248,6 +1257,7 @@ class PlacementCandidate(Resource):
     gpu_model: str = ""
     gpu_count: int = 0
     node_id: str = ""
+    # Each component of the app, with the reasons against it.
     components: list[CandidateComponent] = field(default_factory=list)
 
 
@@ -1260,13 +1270,13 @@ class PlacementIntent(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementRefusal(Resource):
-    # Stable, for programs.
+    # A stable code for programs.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
-    # The component that it is about, where it is about one.
+    # The component that does not fit, if it is one.
     component_key: str | None = None
-    # The allocation that it is about, where it is about one.
+    # The allocation that does not fit, if it is one.
     allocation_id: str | None = None
 
 
@@ -1274,24 +1284,24 @@ class PlacementRefusal(Resource):
 class PlatformKey(Resource):
     id: str
     kind: str = ""
-    # next: published, and signs from `signs_from`. active: it signs. trusted: a newer one signs, what this one signed is still good. retired: nothing that it signed is trusted.
+    # next: published, signs from `signs_from` on. active: signs. trusted: a newer key signs, and signatures of this one stay valid. retired: nothing that it signed is trusted.
     state: str = ""
-    # As an OpenSSH line.
+    # The public key as an OpenSSH line.
     public_key: str = ""
-    # Of the public key: SHA256:…, as ssh-keygen -l shows it.
+    # Fingerprint of the public key: SHA256:…, as `ssh-keygen -l` prints it.
     fingerprint: str = ""
-    # PEM; of the TLS and the client CA, and of the key that the registry trusts.
+    # The certificate in PEM, for the TLS CA, the client CA and the key that the registry trusts; otherwise null.
     certificate: str | None = None
-    # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
+    # What protects the private key: a key of the secret store (builtin or openbao), or still the master key alone. destroyed: the private key no longer exists, because the key no longer signs.
     custody: str = ""
-    # The secret store's key that wraps it: an id of `/secret-keys`.
+    # Id of the secret store's key that wraps the private key; see `/secret-keys`.
     secret_key_id: str | None = None
-    # Published before it signs, so that everybody knows it by then.
+    # When the key begins to sign. It is published earlier, so that everyone knows it by then.
     signs_from: datetime | None = None
     created_at: datetime | None = None
-    # Since when nothing that it signed is trusted.
+    # When the key was retired; null while it is trusted.
     retired_at: datetime | None = None
-    # Of a TLS CA that is not retired: nodes whose agents do not trust it yet.
+    # Nodes whose agents do not trust this TLS CA yet; null for other kinds and for retired keys.
     unconfirmed: UnconfirmedNodes | None = None
 
 
@@ -1302,23 +1312,24 @@ class Project(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    # Null unless deletion was requested. It can be undone until then; afterwards everything in it is removed.
     delete_after: datetime | None = None
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishFailure(Resource):
-    # Stable; listed in contract/error-codes.json.
+    # A stable code; see contract/error-codes.json.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
+    # What a person should do next.
     next_step: str = ""
-    # Whether publishing the same again may succeed.
+    # Whether publishing the same bytes again may succeed.
     retryable: bool = False
 
 
@@ -1329,53 +1340,53 @@ class PublishIntent(Resource):
     kind: str = ""
     name: str = ""
     media_type: str = ""
-    # As announced; null when it was not.
+    # Announced size; null if none was announced.
     size_bytes: int | None = None
-    # As the publisher said on completing it.
+    # The digest that the publisher registered; null before.
     digest: str | None = None
     state: str = ""
-    # When it ends by itself; null once it has ended.
+    # When the intent expires; null once it has ended.
     deadline_at: datetime | None = None
-    # For an open intent of a blob.
+    # Where to upload the blob of an open intent.
     upload: UploadTicket | None = None
-    # For an open intent of an image.
+    # Where to push the image of an open intent.
     push: RegistryPlace | None = None
-    # Why it is failed; else null.
+    # Why the intent failed; otherwise null.
     failure: PublishFailure | None = None
-    # What it became; once `registered`.
+    # Id of the artifact, once `registered`.
     artifact_id: str | None = None
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
-    # When it was registered, failed, expired or cancelled.
+    # When the intent was registered, failed, expired or was cancelled.
     ended_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quota(Resource):
-    # The tenant or project.
+    # Id of the tenant or project.
     scope_id: str = ""
-    # Null: no limit.
+    # Largest number of GPUs. Null: no limit.
     gpu_limit: int | None = None
-    # Held by allocations that have not ended.
+    # GPUs of allocations that have not ended.
     gpus_used: int = 0
-    # Null, of a project: none of its own, the tenant's counts.
+    # Largest number of artifacts. Null for a project: it has no limit of its own, and the tenant's applies.
     artifact_limit: int | None = None
     # Artifacts, and publish intents that have not ended.
     artifacts_used: int = 0
-    # Null, of a project: none of its own, the tenant's counts.
+    # Largest number of bytes of artifacts. Null for a project: it has no limit of its own, and the tenant's applies.
     artifact_byte_limit: int | None = None
-    # Of artifacts, and reserved for publish intents that have not ended.
+    # Bytes of artifacts, and bytes reserved for publish intents that have not ended.
     artifact_bytes_used: int = 0
-    # Null, of a project: none of its own, the tenant's counts.
+    # Largest number of unproven GPUs. Null for a project: it has no limit of its own, and the tenant's applies.
     unproven_gpu_limit: int | None = None
-    # Released, but out of use until it is proven that they are clean; not those that only wait for a lost host. At the limit nothing more is given.
+    # GPUs that were released but are out of use until they are proven clean, without those that only wait for a lost host. At the limit no new allocation is possible.
     unproven_gpus: int = 0
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
 
 
@@ -1384,7 +1395,7 @@ class ReceiptLine(Resource):
     id: str
     project_id: str = ""
     instance_id: str = ""
-    # The teardown that it belongs to.
+    # The teardown that the receipt belongs to.
     operation_id: str = ""
     # The member that was torn down.
     member_id: str = ""
@@ -1392,61 +1403,62 @@ class ReceiptLine(Resource):
     node_id: str = ""
     # `stopped`: nothing runs. `gone`: nothing is left at all.
     depth: str = ""
-    # `left`: something is there. `unseen`: the host could not be asked. `not_verified`: it was forced.
+    # clean: nothing is left. left: something is left. unseen: the host could not be examined. not_verified: the teardown was forced.
     status: str = ""
-    # Null while pending; false for ever when it was forced.
+    # Null while pending; false permanently when the teardown was forced.
     verified: bool | None = None
-    # Why it is not clean.
+    # Why the host is not proven clean.
     failure: ReceiptProblem | None = None
-    # How many leftovers were found.
+    # Number of leftovers.
     left: int = 0
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
-    # When its status stopped being pending.
+    # When the status was decided.
     settled_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt(ReceiptLine):
-    """A teardown receipt: each check with its verdict and evidence. Kept after the instance is gone."""
+    """A teardown receipt: each check with its verdict and evidence. It is kept after the instance is decommissioned."""
 
+    # Each check, with its verdict and evidence.
     checks: list[ReceiptCheck] = field(default_factory=list)
-    # What the app's manifest says it leaves on a host, by kind: what was looked for.
+    # What the app leaves on a host according to its manifest, by kind. The checks looked for this.
     footprint: Mapping[str, list[str]] = field(default_factory=dict)
-    # Of the host's baseline that it was compared with, on bare metal.
+    # SHA-256 of the baseline that the host was compared with, for bare metal.
     baseline_sha256: str | None = None
-    # Who accepted it without proof; null otherwise.
+    # Who accepted the teardown without proof; otherwise null.
     forced: ReceiptForce | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptCheck(Resource):
-    # What was looked at, such as units, processes, ports, paths or credentials.
+    # What was examined, such as units, processes, ports, paths or credentials.
     name: str = ""
-    # `not_seen`: the host could not look.
+    # absent: nothing is left. left: something is left. not_seen: the host could not examine it.
     verdict: str = ""
-    # What the footprint names.
+    # Entries of the footprint.
     looked_for: list[str] = field(default_factory=list)
-    # Leftovers first; a long list is cut.
+    # What was found, leftovers first. A long list is shortened.
     found: list[ReceiptFinding] = field(default_factory=list)
-    # How many leftovers there are in all.
+    # Total number of leftovers.
     left: int = 0
-    # New since the allocation became active, and named by no footprint.
+    # Items that are new since the allocation became active and that no footprint names.
     noted: list[str] = field(default_factory=list)
-    # How many things were looked at: nought proves nothing.
+    # Number of items that were examined. 0 proves nothing.
     examined: int = 0
-    # Why the host could not look; empty when it could.
+    # Why the host could not examine it; otherwise empty.
     problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptFinding(Resource):
-    # What is there.
+    # What was found.
     item: str = ""
-    # The entry of the footprint, or the rule, that names it.
+    # The footprint entry, or the rule, that names it.
     why: str = ""
-    # It was there before the tenant came, so it is nobody's leftover.
+    # Whether it was there before the tenant, so that it is not a leftover.
     known: bool = False
 
 
@@ -1460,10 +1472,11 @@ class ReceiptForce(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptProblem(Resource):
-    # Stable; listed in contract/error-codes.json.
+    # A stable code; see contract/error-codes.json.
     code: str = ""
-    # For a person.
+    # An explanation for people.
     message: str = ""
+    # What a person should do next.
     next_step: str = ""
 
 
@@ -1471,63 +1484,63 @@ class ReceiptProblem(Resource):
 class RegistryPlace(Resource):
     """Push here with any OCI client: `<registry>/<repository>:<any tag>`."""
 
-    # Host and port.
+    # Host and port of the registry.
     registry: str = ""
-    # Made for this project and name.
+    # Repository of this project and name.
     repository: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegistryToken(Resource):
-    """As the registry token protocol names its fields."""
+    """A token of the registry token protocol, with its field names."""
 
     token: str = field(repr=False, default="")
     # The same token, under the protocol's other name.
     access_token: str = field(repr=False, default="")
-    # Seconds.
+    # Lifetime of the token in seconds.
     expires_in: int = 0
     issued_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetentionPeriod(Resource):
-    # What is kept, such as audit.
+    # Kind of record, such as audit.
     name: str = ""
     days: int = 0
     description: str = ""
-    # The setting that an operator changes it with.
+    # Name of the setting.
     setting: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RevokedSshCertificates(Resource):
-    # Serials that opened the door until now; the host is told at once.
+    # Serial numbers of the certificates that were revoked. The host is notified immediately.
     revoked: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoleHeld(Resource):
     role: str = ""
-    # Null: a role of the platform.
+    # Null for a role of the platform.
     tenant_id: str | None = None
-    # Null: in the tenant as a whole, or of the platform.
+    # Null for a role in the tenant as a whole, or of the platform.
     project_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeSecret(Resource):
-    """Sealed is a JSON object: `username` and `password`, and either `registry` with `reference`, or `url`."""
+    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`."""
 
     id: str
     purpose: str = ""
-    # The only artifact that it pulls.
+    # Digest of the only artifact that the secret can pull.
     digest: str = ""
     kind: str = ""
-    # It opens nothing from then on; ask for another.
+    # When the secret expires. Request another before then.
     expires_at: datetime | None = None
-    # How it is sealed; see docs/reference/sealed-delivery.md.
+    # How the secret is sealed; see docs/reference/sealed-delivery.md.
     format: str = ""
-    # With `runtime-secret:<id>` as info.
+    # The sealed secret, with `runtime-secret:<id>` as info.
     sealed: str = field(repr=False, default="")
 
 
@@ -1536,7 +1549,7 @@ class SealedBox(Resource):
     """HPKE (RFC 9180) in base mode; see docs/reference/sealed-delivery.md."""
 
     format: str = ""
-    # What the box is about; opening it needs exactly this text.
+    # Context of the sealed box. Opening the box requires exactly this text.
     info: str = ""
     # Encapsulated key (32 bytes) and ciphertext, base64.
     box: str = ""
@@ -1544,26 +1557,27 @@ class SealedBox(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class SecretKey(Resource):
-    """A key that wraps the data keys of secrets. It is never shown, only counted."""
+    """A key that wraps the data keys of secrets. The key itself is never shown."""
 
     id: str
     # builtin (sealed under the master key) or openbao (its transit engine).
     backend: str = ""
     version: int = 0
-    # How many values are still under it.
+    # Number of values that are still under the key.
     protects: int = 0
     created_at: datetime | None = None
-    # Since when it is destroyed: everything is under a newer one.
+    # When the key was destroyed; every value is under a newer one.
     retired_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServedProject(Resource):
     project_id: str = ""
-    # Of the project; it never changes.
+    # Slug of the project. It never changes.
     slug: str = ""
-    # The instance's own project.
+    # Whether this is the instance's own project.
     home: bool = False
+    # Since when the instance serves the project.
     since: datetime | None = None
     # Id of the user or service account.
     added_by: str = ""
@@ -1572,7 +1586,7 @@ class ServedProject(Resource):
 @dataclass(frozen=True, kw_only=True)
 class ServedProjects(Resource):
     instance_id: str = ""
-    # Its own first, then in the order in which they came; at most 65.
+    # The instance's own project first, then the others in the order in which they were added; at most 65.
     items: list[ServedProject] = field(default_factory=list)
 
 
@@ -1580,13 +1594,13 @@ class ServedProjects(Resource):
 class SigningKey(Resource):
     id: str
     created_at: datetime | None = None
-    # Null: this key signs.
+    # When the key stops verifying. Null: this key signs.
     verifies_until: datetime | None = None
     # SHA-256 of the public key, in hex.
     fingerprint: str = ""
-    # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
+    # What protects the private key: a key of the secret store (builtin or openbao), or still the master key alone. destroyed: the private key no longer exists, because the key no longer signs.
     custody: str = ""
-    # The secret store's key that wraps it: an id of `/secret-keys`.
+    # Id of the secret store's key that wraps the private key; see `/secret-keys`.
     secret_key_id: str | None = None
 
 
@@ -1594,22 +1608,22 @@ class SigningKey(Resource):
 class Sku(Resource):
     id: str
     name: str = ""
-    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host; on lab hosts it isolates nothing.
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host, without isolation on lab hosts.
     shape: str = ""
     gpu_model: str = ""
-    # How many GPUs one allocation may have.
+    # Numbers of GPUs that an allocation may have.
     gpu_counts: list[int] = field(default_factory=list)
-    # In minor units of the currency.
+    # Price of a GPU for an hour, in minor units of the currency.
     price_per_gpu_hour_minor: int = 0
-    # ISO 4217.
+    # Currency code (ISO 4217).
     currency: str = ""
-    # Whether new allocations may name it.
+    # Whether new allocations may use the SKU.
     offered: bool = False
-    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on.
+    # Grade that the wipe must reach before the GPUs are allocated again: `inspected`, or `rebooted` (for a whole host, after a restart into the expected state). It applies to releases that begin from now on.
     wipe_grade: str = ""
-    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
+    # Checks of the wipe that may be left out, for example `drives` where a node does not erase them.
     accept_not_examined: list[str] = field(default_factory=list)
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -1618,34 +1632,34 @@ class Sku(Resource):
 class Slot(Resource):
     id: str
     node_id: str = ""
-    # The GPU's number on its node.
+    # Index of the GPU on its node.
     slot_index: int = 0
     # discovered, available, claimed, cleaning, cleanup_blocked or disabled.
     status: str = ""
-    # Why it is disabled or blocked.
+    # Why the slot is disabled or blocked.
     status_reason: str | None = None
-    # What it may be allocated as: any, baremetal or gpu_slice.
+    # Shape that the slot may be allocated as: any, baremetal or gpu_slice.
     capacity_shape: str = ""
     gpu_model: str = ""
     gpu_uuid: str | None = None
-    # Of the GPU.
+    # Memory of the GPU in MiB.
     memory_mib: int | None = None
     pci_address: str = ""
     numa_node: int | None = None
-    # GPUs with the same value are linked.
+    # GPUs with the same value are linked by NVLink.
     nvlink_group: str | None = None
-    # The drive that goes with it.
+    # Drive that belongs to the slot.
     nvme_device: str | None = None
     iommu_group: int | None = None
-    # The network function that goes with it, as the agent reported it.
+    # Network function that belongs to the slot, as the agent reported it.
     vf: Mapping[str, object] | None = None
-    # Whether the last inventory had it.
+    # Whether the last inventory contained the GPU.
     present: bool = False
-    # Null: nobody has approved it, so it can not be allocated.
+    # When the slot was approved. Null: it cannot be allocated.
     approved_at: datetime | None = None
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -1663,26 +1677,27 @@ class SlotCounts(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class SshCa(Resource):
-    # Hosts trust these for logins.
+    # Authorities that hosts trust for logins.
     user_ca_keys: list[str] = field(default_factory=list)
-    # Clients trust these for host keys.
+    # Authorities that clients trust for host keys.
     host_ca_keys: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SshCertificate(Resource):
-    # Write it beside your private key as <key>-cert.pub.
+    # The certificate. Write it beside your private key, as <key>-cert.pub.
     certificate: str = ""
-    # Ask for another before then.
+    # When the certificate expires. Request another before then.
     valid_before: datetime | None = None
-    # As sshd logs it, and as it is revoked by.
+    # Serial number of the certificate, as sshd logs it; use it to revoke the certificate.
     serial: int = 0
-    # Whom it logs in as to sshd: the allocation.
+    # The principal that sshd accepts: the id of the allocation.
     principal: str = ""
+    # Where to log in.
     ssh: SshTarget
-    # Trust these for the host's key, as OpenSSH lines.
+    # Authorities to trust for the host's key, as OpenSSH lines.
     host_ca_keys: list[str] = field(default_factory=list)
-    # For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`.
+    # A line for known_hosts that trusts the host CA for this address and for `-o HostKeyAlias=<allocation id>`.
     known_hosts_line: str = ""
 
 
@@ -1690,15 +1705,15 @@ class SshCertificate(Resource):
 class SshGrant(Resource):
     id: str
     allocation_id: str = ""
-    # The user or service account, or the credential whose key it is.
+    # Id of the user or service account, or of the credential whose key it is.
     granted_to: str = ""
     public_key: str = ""
-    # SHA256:…, as ssh-keygen -l shows it.
+    # SHA256:…, as `ssh-keygen -l` prints it.
     fingerprint: str = ""
-    # Whose key it is, or what for.
+    # Whose key it is, or its purpose.
     note: str | None = None
     expires_at: datetime | None = None
-    # When it was taken back before its time.
+    # When the grant was revoked; null if it was not.
     revoked_at: datetime | None = None
     created_at: datetime | None = None
 
@@ -1708,7 +1723,7 @@ class SshKey(Resource):
     id: str
     name: str = ""
     public_key: str = ""
-    # SHA256:…, as ssh-keygen -l shows it.
+    # SHA256:…, as `ssh-keygen -l` prints it.
     fingerprint: str = ""
     created_at: datetime | None = None
 
@@ -1717,8 +1732,9 @@ class SshKey(Resource):
 class SshTarget(Resource):
     # Name or IP address of the host.
     address: str = ""
+    # Port of the host's sshd.
     port: int = 0
-    # The account to log in as.
+    # The user name to log in with.
     user: str = ""
 
 
@@ -1726,8 +1742,9 @@ class SshTarget(Resource):
 class SshWayIn(Resource):
     # Name or IP address of the host.
     address: str = ""
+    # Port of the host's sshd.
     port: int = 0
-    # The account to log in as.
+    # The user name to log in with.
     user: str = ""
 
 
@@ -1735,29 +1752,29 @@ class SshWayIn(Resource):
 class Task(Resource):
     id: str
     node_id: str = ""
-    # What the host is to do; see docs/reference/agent-protocol.md.
+    # Kind of task; see docs/reference/agent-protocol.md.
     kind: str = ""
-    # What it is about: an allocation, a receipt or the node.
+    # Id of the allocation, receipt or node that the task is about.
     resource_id: str = ""
-    # Grows with every task for one resource; a host refuses an older one.
+    # Grows with every task for the same resource. A host refuses an older one.
     generation: int = 0
     status: str = ""
-    # The order, by kind.
+    # Specification of the task, by kind.
     spec: Mapping[str, object] = field(default_factory=dict)
-    # How far it has come, as the host reported.
+    # Phases that the host has reported.
     phases: list[Mapping[str, object]] = field(default_factory=list)
-    # What came of it, by kind; null before the report.
+    # Result of the task, by kind; null before the report.
     result: Mapping[str, object] | None = None
-    # What the host saw, as proof.
+    # Evidence of what the host found.
     evidence: Mapping[str, object] | None = None
-    # code, message, next_step and retryable; null unless it failed.
+    # code, message, next_step and retryable; null unless the task failed.
     failure: Mapping[str, object] | None = None
-    # It is not begun after this, and counts as failed.
+    # A task that has not begun by then counts as failed and is not begun.
     deadline: datetime | None = None
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
-    # When the host reported its result; null before.
+    # When the host reported the result; null before.
     reported_at: datetime | None = None
 
 
@@ -1767,98 +1784,100 @@ class Tenant(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    # Null unless deletion was requested. It can be undone until then; afterwards everything in it is removed.
     delete_after: datetime | None = None
-    # The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts.
+    # Lowest grade for wipes of whole hosts. The higher of this and the SKU's applies.
     wipe_grade: str = ""
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terminal(Resource):
-    """A shell in an allocation. What is typed and shown is never kept."""
+    """A shell in an allocation. Input and output are never stored."""
 
     id: str
     project_id: str = ""
     allocation_id: str = ""
     status: str = ""
-    # Path of the WebSocket, for the one who opened it, once. Binary frames are bytes, both ways. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you get `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "sentence"}`, after which it closes.
+    # Path of the WebSocket. Only the person who opened the terminal can connect, once. Binary frames are bytes in both directions. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you receive `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "sentence"}`, after which it closes.
     stream: str = ""
     # Id of the user or service account.
     opened_by: str = ""
-    # From where it was asked for.
+    # Network address of the request.
     address: str = ""
     created_at: datetime | None = None
-    # Both the host and the stream must be there by then, or it ends.
+    # The host and the WebSocket must be connected by then, or the terminal ends.
     open_by: datetime | None = None
-    # When the shell answered.
+    # When the shell started.
     opened_at: datetime | None = None
-    # It ends when for so long nothing is typed and nothing shown.
+    # The terminal ends after so many seconds without input and output.
     idle_timeout_s: int = 0
-    # It ends then at the latest; null until it is open.
+    # Latest end of the terminal; null until it is open.
     ends_at: datetime | None = None
     ended_at: datetime | None = None
-    # Why it ended.
+    # Why the terminal ended.
     reason: str | None = None
-    # The same for a person.
+    # Why the terminal ended, for people.
     sentence: str | None = None
-    # Of the shell, when that ended by itself.
+    # Exit status of the shell, if the shell ended by itself.
     exit_status: int | None = None
-    # Typed, or sent. Counted at the end.
+    # Bytes of input, counted at the end.
     bytes_in: int = 0
-    # Shown. Counted at the end.
+    # Bytes of output, counted at the end.
     bytes_out: int = 0
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline(Resource):
     allocation_id: str = ""
+    # States and phases, oldest first.
     items: list[TimelineEntry] = field(default_factory=list)
-    # What the wipe verification looked at and found.
+    # What the verification of the wipe examined and found.
     wipe_evidence: Mapping[str, object] | None = None
-    # Who took responsibility for a wipe without proof (by, at, reason, evidence); null otherwise.
+    # Who took responsibility for an unproven wipe (by, at, reason, evidence); otherwise null.
     forced: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineEntry(Resource):
+    # When the state was entered or the phase began.
     at: datetime | None = None
     kind: str = ""
-    # The state entered, or task/phase on the host.
+    # The state, or the task and phase on the host.
     name: str = ""
-    # Of a state: current or left. Of a task or phase: how it ended, or that it has not.
+    # For a state: current or left. For a task or phase: its outcome, or that it is still running.
     status: str = ""
-    # Id of who caused the state: a person, a service account or the platform.
+    # Id of the user, service account or part of the platform that caused the state.
     actor: str | None = None
-    # What the host said of it, or the reason that was given for it.
+    # What the host reported, or the reason that was given.
     detail: str | None = None
     failure: FailureReason | None = None
     finished_at: datetime | None = None
-    # How long it took, once it has ended.
+    # Duration in seconds, once it has ended.
     seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineEvent(Resource):
-    # Its place: send as `after` to go on from here.
+    # Position of the event. Send it as `after` to continue from here.
     id: str
     at: datetime | None = None
     type: str = ""
-    # The id of what it is about.
+    # Id of the resource that the event is about.
     subject: str = ""
-    # Id of who caused it: a person, a service account or the platform.
+    # Id of the user, service account or part of the platform that caused the event.
     actor: str = ""
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
-    # What belongs to this type of event; never a secret.
+    # Details of this type of event. Never a secret.
     data: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -1867,7 +1886,7 @@ class Topology(Resource):
     allocation_id: str = ""
     # The host.
     node_id: str = ""
-    # All of the host by their index; `claimed` says which are the allocation's.
+    # All GPUs of the host by index; `claimed` marks those of the allocation.
     gpus: list[HostGpu] = field(default_factory=list)
 
 
@@ -1876,9 +1895,9 @@ class TrustKey(Resource):
     id: str
     name: str = ""
     public_key: str = ""
-    # As it is named in an artifact's `signed_by`.
+    # Fingerprint of the key, as in an artifact's `signed_by`.
     fingerprint: str = ""
-    # Of the key, such as ecdsa-secp256r1 or rsa-3072.
+    # Algorithm of the key, such as ecdsa-secp256r1 or rsa-3072.
     algorithm: str = ""
     # Id of the user or service account.
     created_by: str = ""
@@ -1890,51 +1909,51 @@ class TrustKey(Resource):
 @dataclass(frozen=True, kw_only=True)
 class TrustPolicy(Resource):
     tenant_id: str = ""
-    # Whether the tenant launches only what one of its trust keys signed.
+    # Whether the tenant launches only artifacts that one of its trust keys signed.
     require_signature: bool = False
-    # Null: nobody has set it yet.
+    # Id of the person who set the policy; null while it is the default.
     updated_by: str | None = None
     updated_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnconfirmedNodes(Resource):
-    # How many of them are alive.
+    # Number of these nodes that are alive.
     heard: int = 0
-    # How many there are, lost ones included.
+    # Number of these nodes, lost ones included.
     total: int = 0
-    # The first twenty; lost ones last.
+    # Names of the first twenty nodes, lost ones last.
     names: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnreachableAllocation(Resource):
     allocation_id: str = ""
-    # Of the allocation: why there is no way in.
+    # State of the allocation, which is why nobody can log in.
     state: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UploadTicket(Resource):
-    """Where the bytes go: not through this API, unless the platform keeps blobs in a directory of its own."""
+    """Where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
 
-    # The HTTP method to send the bytes with.
+    # HTTP method for the upload.
     method: str = ""
-    # A path is one of this API, with your access token; else send no token along.
+    # Where to send the bytes. A path belongs to this API and takes your access token; for any other URL, send no token.
     url: str = ""
     # Whether the request takes your access token.
     authorised: bool = False
-    # To be sent along.
+    # Headers to send with the bytes.
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UploadedContent(Resource):
-    """What was received; nothing is published by it yet."""
+    """The received bytes. They are not published yet."""
 
-    # Of what was received: complete the intent with it if it is yours.
+    # Digest of the received bytes. Compare it with yours before you complete the intent.
     digest: str = ""
     size_bytes: int = 0
 
@@ -1942,11 +1961,11 @@ class UploadedContent(Resource):
 @dataclass(frozen=True, kw_only=True)
 class UsageRecord(Resource):
     id: str
-    # Whom it was for.
+    # The project that the usage was for.
     project_id: str = ""
     instance_id: str = ""
     app_slug: str = ""
-    # The reporter's own name for it, unique within the instance.
+    # The reporter's name for the record, unique within the instance.
     source_key: str = ""
     # A key of the manifest's `metering`.
     metric: str = ""
@@ -1954,11 +1973,11 @@ class UsageRecord(Resource):
     quantity: int = 0
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    # What it was for, in the app's own words, such as a job; never a secret.
+    # What was used, in the app's own words, such as a job. Never a secret.
     subject: str | None = None
     # Id of the service account.
     reported_by: str = ""
-    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     recorded_at: datetime | None = None
 
@@ -1966,15 +1985,15 @@ class UsageRecord(Resource):
 @dataclass(frozen=True, kw_only=True)
 class UsageReported(Resource):
     instance_id: str = ""
-    # How many records this report has added.
+    # Number of records that this report added.
     recorded: int = 0
-    # How many were there already, with the same content.
+    # Number of records that were stored already, with the same content.
     known: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsageTotal(Resource):
-    """Of one instance and metric, within the days asked for."""
+    """The sum of one metric of one instance within the requested days."""
 
     instance_id: str = ""
     app_slug: str = ""
@@ -1983,31 +2002,31 @@ class UsageTotal(Resource):
     unit: str = ""
     # The sum.
     quantity: int = 0
-    # How many records make it.
+    # Number of records in the sum.
     records: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class User(Resource):
     id: str
-    # Null: a user of the platform.
+    # Null for a user of the platform.
     tenant_id: str | None = None
     email: str = ""
     name: str = ""
-    # They can not sign in, and their tokens are refused.
+    # A disabled user cannot sign in, and their tokens are refused.
     disabled: bool = False
     roles: list[RoleHeld] = field(default_factory=list)
     last_sign_in_at: datetime | None = None
     created_at: datetime | None = None
-    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
+    # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
-    # What you may ask for now, given your roles and its state: names of operations.
+    # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserWithPassword(User):
-    # Shown once, when the platform made the password.
+    # The password, if the platform made it. It is shown once.
     initial_password: str | None = field(repr=False, default=None)
 
 
@@ -2019,26 +2038,26 @@ class WorkItem(Resource):
     instance_id: str = ""
     app_slug: str = ""
     kind: str = ""
-    # Whether it works on the whole instance or on one member.
+    # Whether the operation works on the whole instance or on one member.
     target: str = ""
-    # Of a member operation: whom it works on.
+    # For a member operation: the member.
     member_id: str | None = None
-    # How often it was claimed already.
+    # Number of times that the operation was claimed before.
     attempt: int = 0
     created_at: datetime | None = None
-    # When it expires if it has not ended.
+    # When the operation expires if it has not ended.
     deadline_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureReport:
-    # Yours to choose, and to keep stable.
+    # A code of your choice. Keep it stable.
     code: str
-    # For a person: what did not work.
+    # What failed, for people.
     message: str
-    # What the person should do. Absent: to read the steps.
+    # What the person should do. Absent: read the steps.
     next_step: str | None = None
-    # Whether asking for the same again may succeed.
+    # Whether a retry may succeed.
     retryable: bool | None = None
 
 
@@ -2046,20 +2065,20 @@ class FailureReport:
 class MemberHealth:
     member_id: str
     status: str
-    # Opaque, for debugging; at most 16 KiB.
+    # Opaque details for debugging; at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
-    # Why it is degraded or failed.
+    # Why the member is degraded or failed.
     message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberReport:
     member_id: str
-    # Opaque, for debugging; at most 16 KiB.
+    # Opaque details for debugging; at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
-    # Why it is degraded or failed.
+    # Why the member is degraded or failed.
     message: str | None = None
-    # Absent: as it was. `removed` is for the platform to say.
+    # Absent: the status stays as it was. Only the platform sets `removed`.
     status: str | None = None
 
 
@@ -2067,66 +2086,67 @@ class MemberReport:
 class Placement:
     # A component of the app's manifest.
     component_key: str
-    # An active allocation of the same project, or of one that the instance serves and that you may use.
+    # An active allocation of the project, or of a project that the instance serves and that you may use.
     allocation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressReport:
-    # What you are doing, for a person.
+    # What you are doing, for people.
     message: str | None = None
+    # 0 to 100.
     percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonReport:
-    # Yours to choose, and to keep stable.
+    # A code of your choice. Keep it stable.
     code: str
-    # For a person.
+    # An explanation for people.
     message: str
-    # When it is about one member.
+    # The member concerned, if it is one.
     member_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTarget:
-    # The member that leaves.
+    # The member to replace.
     member_id: str
-    # Where its successor runs.
+    # The allocation of the new member.
     allocation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
-    """A step by its name. Sending it again changes it; the platform keeps the times."""
+    """A step, identified by its name. Another report of the same name updates it; the platform records the times."""
 
-    # Yours to choose; the same name is the same step.
+    # A name of your choice. The same name is the same step.
     name: str
     status: str
-    # When it worked on one member.
+    # The member that the step works on, if it is one.
     member_id: str | None = None
-    # For a person.
+    # An explanation for people.
     message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReport:
-    """One thing that was used, for one of the projects that the instance serves."""
+    """One use, for one of the projects that the instance serves."""
 
-    # Yours, and the same for the same thing at every repetition: a record is known by it within its instance.
+    # A key of your choice, unique within the instance. A repetition with the same key adds nothing.
     source_key: str
-    # The instance's own, or one that it serves or has served.
+    # The instance's own project, or one that it serves or has served.
     project_id: str
     # A key of the manifest's `metering`.
     metric: str
-    # As the manifest says: whoever adds up must know what.
+    # Unit of the quantity, as in the manifest.
     unit: str
-    # A count of units, always a whole one.
+    # A whole number of units.
     quantity: int
     started_at: datetime
-    # It counts for the day, in UTC, in which it ended.
+    # The usage counts for the day (UTC) of this time.
     ended_at: datetime
-    # What it was for, in the app's own words, such as a job; never a secret.
+    # What was used, in the app's own words, such as a job. Never a secret.
     subject: str | None = None
 
 
@@ -2134,53 +2154,53 @@ class UsageReport:
 class NewAllocation:
     # Id or name of an offered SKU.
     sku: str
-    # How many allocations: all of them or none.
+    # Number of allocations. Either all of them are created or none.
     count: int | None = None
-    # GPUs of each allocation; needed when the SKU offers several counts.
+    # GPUs of each allocation. Required when the SKU offers several counts.
     gpu_count: int | None = None
-    # With count > 1, -1, -2 … is appended.
+    # Name of the allocation. When `count` is larger than 1, -1, -2 and so on is appended.
     name: str | None = None
-    # Stored SSH keys of yours that may log in, for as long as the allocation lives.
+    # Ids of your stored SSH keys that may log in while the allocation lives.
     ssh_key_ids: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewInstance:
-    # The app's slug, from the catalog.
+    # Slug of the app, from the catalogue.
     app: str
     # Unique among the project's instances that are not decommissioned.
     name: str
-    # Which component runs on which allocation of this project.
+    # Which component runs on which allocation.
     placement_intent: Sequence[Placement]
     deadline_seconds: int | None = None
-    # What the app's `inputs` schema asks for.
+    # Inputs, as the app's `inputs` schema defines them.
     inputs: Mapping[str, object] | None = None
-    # Further projects of the tenant that it serves, and whose allocations it may live on; for apps whose manifest has `tenant_scope`. You need to administer all of them.
+    # Further projects of the tenant that the instance serves and whose allocations it may use. Only for apps whose manifest has `tenant_scope`; you must administer all of them.
     served_projects: Sequence[str] | None = None
-    # Absent: the newest that may be launched.
+    # Version of the app. Absent: the newest that may be launched.
     version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemberOperation:
-    """One envelope for all member operations, on one target or on many.
+    """A member operation of any kind, on one member or several.
 
     `add` takes `component_key` and `allocation_ids`; `replace` takes `replacements`; the others take `targets`."""
 
     kind: str
-    # Of `add`: one new member on each.
+    # For `add`: one new member is added on each.
     allocation_ids: Sequence[str] | None = None
-    # Of `add`: what the new members are.
+    # For `add`: the component of the new members.
     component_key: str | None = None
     deadline_seconds: int | None = None
-    # Of many: go on with the others, or begin one after the other and none after the first failure.
+    # For several members. continue: work on all of them. stop: work on one after the other, and stop after the first failure.
     on_failure: str | None = None
-    # What the app's `options` schema for this kind of operation takes.
+    # Options of the operation, as the app's `options` schema for this kind defines them.
     options: Mapping[str, object] | None = None
     reason: str | None = None
-    # Of `replace`: who leaves, and where the successor runs.
+    # For `replace`: each member, and the allocation of its replacement.
     replacements: Sequence[ReplaceTarget] | None = None
-    # Of `drain`, `remove` and `recover`: the members.
+    # For `drain`, `remove` and `recover`: the members.
     targets: Sequence[str] | None = None
 
 
@@ -2189,32 +2209,33 @@ class NewSku:
     name: str
     # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str
-    # As the inventory of the nodes names it.
+    # GPU model, as the inventory of the nodes names it.
     gpu_model: str
-    # Offered GPU counts per allocation.
+    # Numbers of GPUs that an allocation may have.
     gpu_counts: Sequence[int]
-    # In minor units of the currency.
+    # Price of a GPU for an hour, in minor units of the currency.
     price_per_gpu_hour_minor: int
-    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
+    # Checks of the wipe that may be left out, for example `drives` where a node does not erase them.
     accept_not_examined: Sequence[str] | None = None
-    # ISO 4217.
+    # Currency code (ISO 4217).
     currency: str | None = None
+    # Whether new allocations may use the SKU.
     offered: bool | None = None
-    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on. Absent: `rebooted` of a whole host, `inspected` of a slice.
+    # Grade that the wipe must reach before the GPUs are allocated again: `inspected`, or `rebooted` (for a whole host, after a restart into the expected state). It applies to releases that begin from now on. Absent: `rebooted` for a whole host, `inspected` for a slice.
     wipe_grade: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSshGrant:
-    """A public key, one of your stored keys, or a credential of the project (of kind ssh_key): one of the three."""
+    """Exactly one of: a public key, one of your stored keys, or a credential of the project (of kind ssh_key)."""
 
-    # In the future, within a year, with a time zone.
+    # When the grant ends: in the future, within a year, with a time zone.
     expires_at: datetime
-    # A credential of the project, of kind ssh_key.
+    # Id of a credential of the project, of kind ssh_key.
     access_credential_id: str | None = None
-    # Whose key it is, or what for.
+    # Whose key it is, or its purpose.
     note: str | None = None
-    # A line as in id_ed25519.pub.
+    # An OpenSSH public key line, as in id_ed25519.pub.
     public_key: str | None = None
-    # One of your own stored keys.
+    # Id of one of your stored keys.
     ssh_key_id: str | None = None

@@ -17,13 +17,13 @@ class AccessCredentialCreate(Body):
     name: Name
     kind: CredentialKind = Field(
         default="ssh_certificate",
-        description="`ssh_certificate`: a name to get certificates under. `ssh_key`: a key pair that is kept here.",
+        description="`ssh_certificate`: a name to get certificates under. `ssh_key`: a key pair that the platform stores.",
     )
 
 
 class AccessCredentialRotate(Body):
     overlap_minutes: Annotated[int, Field(ge=0, le=1440)] = Field(
-        default=0, description="How long the old key still opens the allocations that it is on."
+        default=0, description="How long the old key stays valid on its allocations, in minutes."
     )
 
 
@@ -36,19 +36,19 @@ class AccessCredential(BaseModel):
     project_id: str
     name: str
     kind: CredentialKind
-    version: int = Field(description="Counts the keys of an ssh_key: each rotation makes the next.")
-    public_key: str | None = Field(description="Of an ssh_key: what is on the allocations.")
-    fingerprint: str | None = Field(description="Of an ssh_key: SHA256:…, as ssh-keygen -l shows it.")
+    version: int = Field(description="Number of the current key of an ssh_key; each rotation adds one.")
+    public_key: str | None = Field(description="Public key of an ssh_key, as it is on the allocations.")
+    fingerprint: str | None = Field(description="Fingerprint of an ssh_key: SHA256:…, as `ssh-keygen -l` prints it.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     rotated_at: datetime | None
-    revoked_at: datetime | None = Field(description="Since when it opens nothing.")
+    revoked_at: datetime | None = Field(description="When the credential was revoked; null while it is valid.")
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class CredentialDeliveryCreate(Body):
-    """Of an ssh_key: `recipient_key`. Of an ssh_certificate: `public_key` and `allocation_id`, and `minutes` if you like."""
+    """For an ssh_key: `recipient_key`. For an ssh_certificate: `public_key` and `allocation_id`, and optionally `minutes`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -65,11 +65,11 @@ class CredentialDeliveryCreate(Body):
         default=None, description="X25519 public key (32 bytes, base64) of a key pair that only the recipient has."
     )
     public_key: PublicKeyLine | None = Field(
-        default=None, description="To be certified: of a key pair whose private side only you have."
+        default=None, description="The SSH public key to certify. The private key stays with you."
     )
-    allocation_id: AllocationId | None = Field(default=None, description="What the certificate opens.")
+    allocation_id: AllocationId | None = Field(default=None, description="The allocation that the certificate is for.")
     minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
-        default=None, description="How long the certificate is good; absent: the platform's default."
+        default=None, description="Lifetime of the certificate in minutes. Absent: the platform's default."
     )
 
 
@@ -77,24 +77,26 @@ class SealedBox(BaseModel):
     """HPKE (RFC 9180) in base mode; see docs/reference/sealed-delivery.md."""
 
     format: Literal["hpke-x25519-hkdf-sha256-aes256gcm.v1"]
-    info: str = Field(description="What the box is about; opening it needs exactly this text.")
+    info: str = Field(description="Context of the sealed box. Opening the box requires exactly this text.")
     box: str = Field(description="Encapsulated key (32 bytes) and ciphertext, base64.")
 
 
 class CredentialDelivery(BaseModel):
-    """A line of the delivery log: who got which version, and for which key it was sealed or signed."""
+    """An entry of the delivery log: who received which version, and for which key it was sealed or signed."""
 
     id: str
     credential_id: str
-    version: int = Field(description="Of the key pair that was delivered.")
+    version: int = Field(description="Version of the key pair that was delivered.")
     delivered_to: str = Field(description="Id of the user or service account.")
-    recipient_fingerprint: str = Field(description="Of the key that it was sealed to or that was certified.")
-    allocation_id: str | None = Field(description="What the certificate opens.")
-    serial: int | None = Field(description="Of the certificate.")
+    recipient_fingerprint: str = Field(
+        description="Fingerprint of the key that the private key was sealed to, or of the certified key."
+    )
+    allocation_id: str | None = Field(description="The allocation that the certificate is for.")
+    serial: int | None = Field(description="Serial number of the certificate.")
     correlation_id: CorrelationId
     delivered_at: datetime
 
 
 class NewCredentialDelivery(CredentialDelivery):
-    sealed_private_key: SealedBox | None = Field(description="Of an ssh_key: the private key, an OpenSSH file.")
-    certificate: SshCertificate | None = Field(description="Of an ssh_certificate.")
+    sealed_private_key: SealedBox | None = Field(description="For an ssh_key: the sealed private key, an OpenSSH file.")
+    certificate: SshCertificate | None = Field(description="For an ssh_certificate: the certificate.")

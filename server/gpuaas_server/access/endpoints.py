@@ -103,7 +103,7 @@ async def ssh_certificate_list(
     allocation_id: AllocationId,
     call: Annotated[Call, admitted("ssh_certificate_list")],
     after: Annotated[
-        str | None, Query(pattern="^[1-9][0-9]{0,17}$", description="next_cursor of the page before.")
+        str | None, Query(pattern="^[1-9][0-9]{0,17}$", description="Cursor: `next_cursor` of the previous page.")
     ] = None,
     limit: PageLimit = 50,
 ) -> Response:

@@ -30,36 +30,42 @@ class PlatformKeyRetire(Body):
     reason: Reason
     force: bool = Field(
         default=False,
-        description="Of a TLS CA: though agents have not confirmed its successor. They are cut off until they enrol again."
-        " Of a client CA: though certificates that it signed are in use. They end.",
+        description="For a TLS CA: retire it although some agents have not confirmed its successor; they are cut off until"
+        " they enrol again. For a client CA: retire it although certificates that it signed are in use; they end.",
     )
 
 
 class UnconfirmedNodes(BaseModel):
-    heard: int = Field(description="How many of them are alive.")
-    total: int = Field(description="How many there are, lost ones included.")
-    names: list[str] = Field(description="The first twenty; lost ones last.")
+    heard: int = Field(description="Number of these nodes that are alive.")
+    total: int = Field(description="Number of these nodes, lost ones included.")
+    names: list[str] = Field(description="Names of the first twenty nodes, lost ones last.")
 
 
 class PlatformKey(BaseModel):
     id: str
     kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
     state: Literal["next", "active", "trusted", "retired"] = Field(
-        description="next: published, and signs from `signs_from`. active: it signs. trusted: a newer one signs, what this"
-        " one signed is still good. retired: nothing that it signed is trusted."
+        description="next: published, signs from `signs_from` on. active: signs. trusted: a newer key signs, and signatures"
+        " of this one stay valid. retired: nothing that it signed is trusted."
     )
-    public_key: str = Field(description="As an OpenSSH line.")
-    fingerprint: str = Field(description="Of the public key: SHA256:…, as ssh-keygen -l shows it.")
+    public_key: str = Field(description="The public key as an OpenSSH line.")
+    fingerprint: str = Field(description="Fingerprint of the public key: SHA256:…, as `ssh-keygen -l` prints it.")
     certificate: str | None = Field(
-        description="PEM; of the TLS and the client CA, and of the key that the registry trusts."
+        description="The certificate in PEM, for the TLS CA, the client CA and the key that the registry trusts; otherwise"
+        " null."
     )
     custody: PrivateKeyCustody
-    secret_key_id: str | None = Field(description="The secret store's key that wraps it: an id of `/secret-keys`.")
-    signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
+    secret_key_id: str | None = Field(
+        description="Id of the secret store's key that wraps the private key; see `/secret-keys`."
+    )
+    signs_from: datetime = Field(
+        description="When the key begins to sign. It is published earlier, so that everyone knows it by then."
+    )
     created_at: datetime
-    retired_at: datetime | None = Field(description="Since when nothing that it signed is trusted.")
+    retired_at: datetime | None = Field(description="When the key was retired; null while it is trusted.")
     unconfirmed: UnconfirmedNodes | None = Field(
-        default=None, description="Of a TLS CA that is not retired: nodes whose agents do not trust it yet."
+        default=None,
+        description="Nodes whose agents do not trust this TLS CA yet; null for other kinds and for retired keys.",
     )
 
 
@@ -71,93 +77,106 @@ CertificateRequestPem = Annotated[
 
 class ServiceAccountCertificateCreate(Body):
     certificate_request: CertificateRequestPem = Field(
-        description="PKCS#10 in PEM, as `openssl req -new` makes it. Its names are ignored."
+        description="A PKCS#10 request in PEM, as `openssl req -new` makes it. Its names are ignored."
     )
-    days: int = Field(default=90, ge=1, le=365, description="How long the certificate is good.")
+    days: int = Field(default=90, ge=1, le=365, description="Lifetime of the certificate in days.")
 
 
 class NewServiceAccountCertificate(ServiceAccountCertificate):
-    certificate: str = Field(description="PEM. It is no secret; it is not kept, so that it is shown only now.")
+    certificate: str = Field(
+        description="The certificate in PEM. It is not secret, but it is not stored: it is shown only now."
+    )
 
 
 class SshCa(BaseModel):
-    user_ca_keys: list[str] = Field(description="Hosts trust these for logins.")
-    host_ca_keys: list[str] = Field(description="Clients trust these for host keys.")
+    user_ca_keys: list[str] = Field(description="Authorities that hosts trust for logins.")
+    host_ca_keys: list[str] = Field(description="Authorities that clients trust for host keys.")
 
 
 class SshKeyCreate(Body):
     name: Name
-    public_key: PublicKeyLine = Field(description="A line as in id_ed25519.pub.")
+    public_key: PublicKeyLine = Field(description="An OpenSSH public key line, as in id_ed25519.pub.")
 
 
 class SshKey(BaseModel):
     id: str
     name: str
     public_key: str
-    fingerprint: str = Field(description="SHA256:…, as ssh-keygen -l shows it.")
+    fingerprint: str = Field(description="SHA256:…, as `ssh-keygen -l` prints it.")
     created_at: datetime
 
 
 class SshCertificateCreate(Body):
-    public_key: PublicKeyLine = Field(description="Of the key pair that will log in; the private side stays with you.")
+    public_key: PublicKeyLine = Field(description="The public key to certify. The private key stays with you.")
     minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
-        default=None, description="How long it is good; absent: the platform's default."
+        default=None, description="Lifetime of the certificate in minutes. Absent: the platform's default."
     )
 
 
 class SshTarget(BaseModel):
     address: str = Field(description="Name or IP address of the host.")
-    port: int
-    user: str = Field(description="The account to log in as.")
+    port: int = Field(description="Port of the host's sshd.")
+    user: str = Field(description="The user name to log in with.")
 
 
 class SshCertificate(BaseModel):
-    certificate: str = Field(description="Write it beside your private key as <key>-cert.pub.")
-    valid_before: datetime = Field(description="Ask for another before then.")
-    serial: int = Field(description="As sshd logs it, and as it is revoked by.")
-    principal: str = Field(description="Whom it logs in as to sshd: the allocation.")
-    ssh: SshTarget
-    host_ca_keys: list[str] = Field(description="Trust these for the host's key, as OpenSSH lines.")
+    certificate: str = Field(description="The certificate. Write it beside your private key, as <key>-cert.pub.")
+    valid_before: datetime = Field(description="When the certificate expires. Request another before then.")
+    serial: int = Field(
+        description="Serial number of the certificate, as sshd logs it; use it to revoke the certificate."
+    )
+    principal: str = Field(description="The principal that sshd accepts: the id of the allocation.")
+    ssh: SshTarget = Field(description="Where to log in.")
+    host_ca_keys: list[str] = Field(description="Authorities to trust for the host's key, as OpenSSH lines.")
     known_hosts_line: str = Field(
-        description="For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`."
+        description="A line for known_hosts that trusts the host CA for this address and for `-o HostKeyAlias=<allocation"
+        " id>`."
     )
 
 
 class IssuedSshCertificate(BaseModel):
-    serial: int = Field(description="As sshd logs it.")
-    issued_to: str = Field(description="The user or service account.")
-    fingerprint: str = Field(description="Of the key that it was issued for.")
+    serial: int = Field(description="Serial number of the certificate, as sshd logs it.")
+    issued_to: str = Field(description="Id of the user or service account.")
+    fingerprint: str = Field(description="Fingerprint of the certified key.")
     valid_before: datetime
     revoked_at: datetime | None
     created_at: datetime
-    access_credential_id: str | None = Field(default=None, description="The credential that it was issued through.")
-    operation_id: str | None = Field(default=None, description="The operation that it was issued for, and ends with.")
+    access_credential_id: str | None = Field(
+        default=None, description="The credential that the certificate was issued through."
+    )
+    operation_id: str | None = Field(
+        default=None, description="The operation that the certificate was issued for, and ends with."
+    )
 
 
 class IssuedSshCertificates(BaseModel):
     items: list[IssuedSshCertificate]
-    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last page.")
 
 
 class SshCertificateRevoke(Body):
-    """One by its serial, all of one holder, or with neither all that you may revoke."""
+    """One certificate by its serial number, or all of one user or service account. With neither: all that you may revoke."""
 
     serial: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = Field(
-        default=None, description="This one."
+        default=None, description="Serial number of the certificate to revoke."
     )  # what every JSON reader keeps exact
-    issued_to: PrincipalId | None = Field(default=None, description="All of this user or service account.")
+    issued_to: PrincipalId | None = Field(
+        default=None, description="Id of the user or service account whose certificates to revoke."
+    )
     reason: Reason
 
 
 class RevokedSshCertificates(BaseModel):
-    revoked: list[int] = Field(description="Serials that opened the door until now; the host is told at once.")
+    revoked: list[int] = Field(
+        description="Serial numbers of the certificates that were revoked. The host is notified immediately."
+    )
 
 
 GRANT_KEYS = ("public_key", "ssh_key_id", "access_credential_id")
 
 
 class SshGrantCreate(Body):
-    """A public key, one of your stored keys, or a credential of the project (of kind ssh_key): one of the three."""
+    """Exactly one of: a public key, one of your stored keys, or a credential of the project (of kind ssh_key)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -171,43 +190,47 @@ class SshGrantCreate(Body):
             ],
         }
     )
-    public_key: PublicKeyLine | None = Field(default=None, description="A line as in id_ed25519.pub.")
-    ssh_key_id: SshKeyId | None = Field(default=None, description="One of your own stored keys.")
-    access_credential_id: CredentialId | None = Field(
-        default=None, description="A credential of the project, of kind ssh_key."
+    public_key: PublicKeyLine | None = Field(
+        default=None, description="An OpenSSH public key line, as in id_ed25519.pub."
     )
-    expires_at: Moment = Field(description="In the future, within a year, with a time zone.")
-    note: Name | None = Field(default=None, description="Whose key it is, or what for.")
+    ssh_key_id: SshKeyId | None = Field(default=None, description="Id of one of your stored keys.")
+    access_credential_id: CredentialId | None = Field(
+        default=None, description="Id of a credential of the project, of kind ssh_key."
+    )
+    expires_at: Moment = Field(description="When the grant ends: in the future, within a year, with a time zone.")
+    note: Name | None = Field(default=None, description="Whose key it is, or its purpose.")
 
 
 class SshGrant(BaseModel):
     id: str
     allocation_id: str
-    granted_to: str = Field(description="The user or service account, or the credential whose key it is.")
+    granted_to: str = Field(description="Id of the user or service account, or of the credential whose key it is.")
     public_key: str
-    fingerprint: str = Field(description="SHA256:…, as ssh-keygen -l shows it.")
-    note: str | None = Field(description="Whose key it is, or what for.")
+    fingerprint: str = Field(description="SHA256:…, as `ssh-keygen -l` prints it.")
+    note: str | None = Field(description="Whose key it is, or its purpose.")
     expires_at: datetime
-    revoked_at: datetime | None = Field(description="When it was taken back before its time.")
+    revoked_at: datetime | None = Field(description="When the grant was revoked; null if it was not.")
     created_at: datetime
 
 
 class MachineAccessCreate(Body):
-    lease_token: LeaseToken = Field(description="Of the claim.")
+    lease_token: LeaseToken = Field(description="The lease token of the claim.")
     public_key: PublicKeyLine = Field(
-        description="Of a key pair that you made for this; the private side stays with you."
+        description="A public key that you made for this operation. The private key stays with you."
     )
 
 
 class UnreachableAllocation(BaseModel):
     allocation_id: str
-    state: str = Field(description="Of the allocation: why there is no way in.")
+    state: str = Field(description="State of the allocation, which is why nobody can log in.")
 
 
 class MachineAccess(BaseModel):
-    """Certificates of one operation. They end with it, whatever `valid_before` says."""
+    """Certificates of one operation. They end with the operation, even before `valid_before`."""
 
     operation_id: str
-    valid_before: datetime = Field(description="Of all of them; ask again before then.")
-    certificates: list[SshCertificate] = Field(description="One for each allocation; its principal is the allocation.")
+    valid_before: datetime = Field(description="When all of these certificates expire. Request others before then.")
+    certificates: list[SshCertificate] = Field(
+        description="One certificate for each allocation; its principal is the allocation's id."
+    )
     unreachable: list[UnreachableAllocation] = Field(description="Allocations of the operation that are not active.")

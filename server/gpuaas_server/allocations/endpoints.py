@@ -25,7 +25,7 @@ from gpuaas_server.kernel.ids import AllocationId, NodeId, ProjectId
 
 router = APIRouter(tags=["allocations"])
 PATH = "/projects/{project_id}/allocations"
-State = Annotated[AllocationState | None, Query()]
+State = Annotated[AllocationState | None, Query(description="Only allocations in this state.")]
 
 
 @router.post(
@@ -73,7 +73,7 @@ async def allocation_list(
 async def allocation_list_all(
     call: Annotated[Call, admitted("allocation_list_all")],
     state: State = None,
-    node_id: Annotated[NodeId | None, Query()] = None,
+    node_id: Annotated[NodeId | None, Query(description="Only allocations on this node.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

@@ -37,8 +37,8 @@ async def host_report_create(
 @router.get("/host-reports", response_model=Page[HostReport], responses=problem_responses())
 async def host_report_list(
     call: Annotated[Call, admitted("host_report_list")],
-    node_id: Annotated[NodeId | None, Query()] = None,
-    cleared: Annotated[bool | None, Query(description="Only cleared ones, or only open ones.")] = None,
+    node_id: Annotated[NodeId | None, Query(description="Only reports of this node.")] = None,
+    cleared: Annotated[bool | None, Query(description="True: only cleared reports. False: only open ones.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

@@ -28,21 +28,25 @@ class AllocationCreate(Body):
 
     sku: SkuRef = Field(description="Id or name of an offered SKU.")
     gpu_count: GpuCount | None = Field(
-        default=None, description="GPUs of each allocation; needed when the SKU offers several counts."
+        default=None, description="GPUs of each allocation. Required when the SKU offers several counts."
     )
-    count: int = Field(default=1, ge=1, le=256, description="How many allocations: all of them or none.")
-    name: AllocationName | None = Field(default=None, description="With count > 1, -1, -2 … is appended.")
+    count: int = Field(
+        default=1, ge=1, le=256, description="Number of allocations. Either all of them are created or none."
+    )
+    name: AllocationName | None = Field(
+        default=None, description="Name of the allocation. When `count` is larger than 1, -1, -2 and so on is appended."
+    )
     ssh_key_ids: Annotated[list[SshKeyId], Field(max_length=16)] | None = Field(
-        default=None, description="Stored SSH keys of yours that may log in, for as long as the allocation lives."
+        default=None, description="Ids of your stored SSH keys that may log in while the allocation lives."
     )
 
 
 class AllocationRelease(Body):
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why the allocation is released.")
 
 
 class ForceCleanup(Body):
-    """The wipe is not proven, and a person takes responsibility. Recorded as not verified for ever."""
+    """A person takes responsibility for a wipe that is not proven. The record says not verified permanently."""
 
     reason: Reason
     evidence: Annotated[
@@ -51,72 +55,76 @@ class ForceCleanup(Body):
 
 
 class FailureReason(BaseModel):
-    code: str = Field(description="Stable; listed in contract/error-codes.json, or the host's own.")
-    message: str = Field(description="For a person.")
-    next_step: str = Field(description="What a person should do.")
-    retryable: bool = Field(description="Whether the same may succeed later.")
-    phase: str | None = Field(default=None, description="The host task that failed, where one did.")
+    code: str = Field(description="A stable code: one of contract/error-codes.json, or one of the host.")
+    message: str = Field(description="An explanation for people.")
+    next_step: str = Field(description="What a person should do next.")
+    retryable: bool = Field(description="Whether a retry may succeed.")
+    phase: str | None = Field(default=None, description="The host task that failed, if one did.")
 
 
 class SshWayIn(BaseModel):
     address: str = Field(description="Name or IP address of the host.")
-    port: int
-    user: str = Field(description="The account to log in as.")
+    port: int = Field(description="Port of the host's sshd.")
+    user: str = Field(description="The user name to log in with.")
 
 
 class AllocationHealthReason(BaseModel):
-    code: str = Field(description="Stable, for programs: host_lost, host_draining, host_cordoned and so on.")
-    message: str = Field(description="For a person.")
-    since: datetime | None = Field(description="Since when it is so, or from when it will be.")
-    until: datetime | None = Field(default=None, description="Until when it is to last, where that is known.")
-    next_step: str = Field(description="What a person should do.")
+    code: str = Field(description="A stable code for programs, such as host_lost, host_draining or host_cordoned.")
+    message: str = Field(description="An explanation for people.")
+    since: datetime | None = Field(description="When the condition began, or when it will begin.")
+    until: datetime | None = Field(default=None, description="When the condition is expected to end, if that is known.")
+    next_step: str = Field(description="What a person should do next.")
     choices: list[Literal["wait", "release", "replace"]] = Field(
-        description="What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere."
+        description="The sensible actions now. `replace` releases the allocation and creates one of the same SKU on another"
+        " host."
     )
 
 
 class Allocation(BaseModel):
     id: str
     project_id: str
-    batch_id: str | None = Field(description="Allocations of one request share it.")
+    batch_id: str | None = Field(description="Id that all allocations of one request share.")
     name: str | None
     sku_id: str
     sku_name: str
     shape: str = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
     gpu_model: str
-    gpu_count: int = Field(description="GPUs of this allocation.")
-    node_id: str = Field(description="The host that was chosen when it was asked for.")
+    gpu_count: int = Field(description="Number of GPUs of this allocation.")
+    node_id: str = Field(description="The host, chosen when the allocation was created.")
     state: AllocationState
-    state_since: datetime
-    deadline_at: datetime | None = Field(description="When the step in flight counts as failed.")
+    state_since: datetime = Field(description="When the allocation entered its state.")
+    deadline_at: datetime | None = Field(description="When the current step counts as failed.")
     release_by: datetime | None = Field(
-        description="The release waits for what runs on it to stop, until then at the latest."
+        description="Latest time at which the release stops waiting for the app on it to stop."
     )
-    phase: str | None = Field(description="The host task in flight.")
-    failure: FailureReason | None = Field(description="Why it is failed or release_failed; else null.")
+    phase: str | None = Field(description="The host task that is running.")
+    failure: FailureReason | None = Field(description="Why the allocation is failed or release_failed; otherwise null.")
     health: HealthStatus | None = Field(
-        description="How it is, from its own state and its host's; unhealthy: it can not be used. Null once it has ended."
+        description="Health, derived from the allocation's state and its host's. unhealthy: it cannot be used. Null once it"
+        " has ended."
     )
     health_reasons: list[AllocationHealthReason] = Field(
-        description="Why it is not healthy, and what is going to happen to its host."
+        description="Why the allocation is not healthy, and what is planned for its host."
     )
-    ssh: SshWayIn | None = Field(description="The way in, once it is active.")
-    wipe_verified: bool | None = Field(description="Null until released; false for ever after a forced clean-up.")
+    ssh: SshWayIn | None = Field(description="Where to log in, once the allocation is active.")
+    wipe_verified: bool | None = Field(
+        description="Whether the wipe is proven: null until the release has ended, false permanently after a forced clean-up."
+    )
     wipe_grade_required: WipeGrade | None = Field(
-        description="What its wipe has to reach: the higher of the SKU's and the tenant's grade when the release began; null"
-        " before."
+        description="The grade that the wipe must reach: the higher of the SKU's and the tenant's when the release began."
+        " Null before."
     )
     wipe_grade: WipeGrade | None = Field(
-        description="What the proof of its wipe reached: `inspected` (the host looked at itself), `rebooted` (after a restart"
-        " into what the platform expects). Null: nothing is proven."
+        description="The grade that the proof of the wipe reached: `inspected` (the host examined itself) or `rebooted` (it"
+        " did so after a restart into the expected state). Null: nothing is proven."
     )
-    wipe_not_examined: list[str] = Field(description="Checks of the wipe that did not look.")
+    wipe_not_examined: list[str] = Field(description="Checks of the wipe that did not examine anything.")
     created_by: str = Field(description="Id of the user or service account.")
     correlation_id: CorrelationId
     created_at: datetime
-    active_at: datetime | None = Field(description="Since when it could be used; null if it never could.")
+    active_at: datetime | None = Field(description="When the allocation became active; null if it never did.")
     ended_at: datetime | None = Field(
-        description="When it was released or had failed; nothing is claimed from then on."
+        description="When the allocation was released or failed. From then on it claims no GPU."
     )
     generation: Generation
     allowed_actions: AllowedActions
@@ -129,40 +137,36 @@ class AllocationBatch(BaseModel):
 class Topology(BaseModel):
     allocation_id: str
     node_id: str = Field(description="The host.")
-    gpus: list[HostGpu] = Field(
-        description="All of the host by their index; `claimed` says which are the allocation's."
-    )
+    gpus: list[HostGpu] = Field(description="All GPUs of the host by index; `claimed` marks those of the allocation.")
 
 
 class TimelineEntry(BaseModel):
-    at: datetime
+    at: datetime = Field(description="When the state was entered or the phase began.")
     kind: Literal["state", "phase"]
-    name: str = Field(description="The state entered, or task/phase on the host.")
+    name: str = Field(description="The state, or the task and phase on the host.")
     status: str = Field(
-        description="Of a state: current or left. Of a task or phase: how it ended, or that it has not."
+        description="For a state: current or left. For a task or phase: its outcome, or that it is still running."
     )
     finished_at: datetime | None = None
-    seconds: float | None = Field(default=None, description="How long it took, once it has ended.")
-    detail: str | None = Field(
-        default=None, description="What the host said of it, or the reason that was given for it."
-    )
+    seconds: float | None = Field(default=None, description="Duration in seconds, once it has ended.")
+    detail: str | None = Field(default=None, description="What the host reported, or the reason that was given.")
     actor: str | None = Field(
-        default=None, description="Id of who caused the state: a person, a service account or the platform."
+        default=None, description="Id of the user, service account or part of the platform that caused the state."
     )
     failure: FailureReason | None = None
 
 
 class Timeline(BaseModel):
     allocation_id: str
-    items: list[TimelineEntry]
-    wipe_evidence: dict[str, object] | None = Field(description="What the wipe verification looked at and found.")
+    items: list[TimelineEntry] = Field(description="States and phases, oldest first.")
+    wipe_evidence: dict[str, object] | None = Field(description="What the verification of the wipe examined and found.")
     forced: dict[str, object] | None = Field(
-        description="Who took responsibility for a wipe without proof (by, at, reason, evidence); null otherwise."
+        description="Who took responsibility for an unproven wipe (by, at, reason, evidence); otherwise null."
     )
 
 
 class HostReportCreate(Body):
-    """The tenant says that the host does not do what it should."""
+    """A tenant's report of a broken host."""
 
     model_config = examples({"reason": "GPU 3 falls off the bus under load, Xid 79"})
 
@@ -170,7 +174,7 @@ class HostReportCreate(Body):
 
 
 class HostReportClear(Body):
-    reason: Reason = Field(description="What was looked at or repaired.")
+    reason: Reason = Field(description="What was examined or repaired.")
 
 
 class HostReport(BaseModel):
@@ -178,10 +182,13 @@ class HostReport(BaseModel):
     project_id: str
     allocation_id: str
     node_id: str
-    reason: str = Field(description="In the words of who reported it.")
+    reason: str = Field(description="What is broken, in the words of the person who reported it.")
     reported_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
-    cleared_at: datetime | None = Field(default=None, description="Null: its GPUs do not return to the pool.")
-    cleared_by: str | None = None
-    cleared_reason: str | None = Field(default=None, description="What the operator looked at or repaired.")
+    cleared_at: datetime | None = Field(
+        default=None,
+        description="When an operator cleared the report. Until then the host's GPUs do not return to the pool.",
+    )
+    cleared_by: str | None = Field(default=None, description="Id of the operator who cleared the report.")
+    cleared_reason: str | None = Field(default=None, description="What the operator examined or repaired.")
     allowed_actions: AllowedActions = []

@@ -16,7 +16,7 @@ from gpuaas_server.kernel.ids import InstanceId, ProjectId
 
 router = APIRouter(tags=["app usage"])
 PATH = "/projects/{project_id}/app-usage"
-OfInstance = Annotated[InstanceId | None, Query(description="Only what this instance was used for.")]
+OfInstance = Annotated[InstanceId | None, Query(description="Only usage of this instance.")]
 TotalAfter = Annotated[
     str | None,
     Query(
@@ -46,8 +46,8 @@ async def app_usage_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("app_usage_list")],
     instance_id: OfInstance = None,
-    since: Annotated[Moment | None, Query(description="What ended at this time or later.")] = None,
-    before: Annotated[Moment | None, Query(description="What ended before this time.")] = None,
+    since: Annotated[Moment | None, Query(description="Only usage that ended at this time or later.")] = None,
+    before: Annotated[Moment | None, Query(description="Only usage that ended before this time.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -61,8 +61,8 @@ async def app_usage_totals(
     project_id: ProjectId,
     call: Annotated[Call, admitted("app_usage_totals")],
     instance_id: OfInstance = None,
-    first_day: Annotated[Day | None, Query(description="In UTC. Absent: 31 days in all.")] = None,
-    last_day: Annotated[Day | None, Query(description="In UTC, itself included. Absent: today.")] = None,
+    first_day: Annotated[Day | None, Query(description="First day, in UTC. Absent: 31 days in all.")] = None,
+    last_day: Annotated[Day | None, Query(description="Last day, in UTC, inclusive. Absent: today.")] = None,
     after: TotalAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

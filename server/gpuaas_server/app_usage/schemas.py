@@ -15,20 +15,20 @@ Metric = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 SourceKey = Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")]
 Subject = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
-SOURCE_KEY = "Yours, and the same for the same thing at every repetition: a record is known by it within its instance."
-SUBJECT = "What it was for, in the app's own words, such as a job; never a secret."
+SOURCE_KEY = "A key of your choice, unique within the instance. A repetition with the same key adds nothing."
+SUBJECT = "What was used, in the app's own words, such as a job. Never a secret."
 
 
 class UsageReport(Body):
-    """One thing that was used, for one of the projects that the instance serves."""
+    """One use, for one of the projects that the instance serves."""
 
     source_key: SourceKey = Field(description=SOURCE_KEY)
-    project_id: ProjectId = Field(description="The instance's own, or one that it serves or has served.")
+    project_id: ProjectId = Field(description="The instance's own project, or one that it serves or has served.")
     metric: Metric = Field(description="A key of the manifest's `metering`.")
-    unit: Metric = Field(description="As the manifest says: whoever adds up must know what.")
-    quantity: Annotated[int, Field(ge=0, le=MOST_QUANTITY)] = Field(description="A count of units, always a whole one.")
+    unit: Metric = Field(description="Unit of the quantity, as in the manifest.")
+    quantity: Annotated[int, Field(ge=0, le=MOST_QUANTITY)] = Field(description="A whole number of units.")
     started_at: Moment
-    ended_at: Moment = Field(description="It counts for the day, in UTC, in which it ended.")
+    ended_at: Moment = Field(description="The usage counts for the day (UTC) of this time.")
     subject: Subject | None = Field(default=None, description=SUBJECT)
 
 
@@ -50,22 +50,22 @@ class UsageBatch(Body):
         }
     )
     records: Annotated[list[UsageReport], Field(min_length=1, max_length=MOST_RECORDS)] = Field(
-        description="All of them are recorded, or none; those that are known already are not recorded again."
+        description="Either all records are stored or none. A record that is stored already is not stored again."
     )
 
 
 class UsageReported(BaseModel):
     instance_id: str
-    recorded: int = Field(description="How many records this report has added.")
-    known: int = Field(description="How many were there already, with the same content.")
+    recorded: int = Field(description="Number of records that this report added.")
+    known: int = Field(description="Number of records that were stored already, with the same content.")
 
 
 class UsageRecord(BaseModel):
     id: str
-    project_id: str = Field(description="Whom it was for.")
+    project_id: str = Field(description="The project that the usage was for.")
     instance_id: str
     app_slug: str
-    source_key: str = Field(description="The reporter's own name for it, unique within the instance.")
+    source_key: str = Field(description="The reporter's name for the record, unique within the instance.")
     metric: str = Field(description="A key of the manifest's `metering`.")
     unit: str
     quantity: int
@@ -78,16 +78,16 @@ class UsageRecord(BaseModel):
 
 
 class UsageTotal(BaseModel):
-    """Of one instance and metric, within the days asked for."""
+    """The sum of one metric of one instance within the requested days."""
 
     instance_id: str
     app_slug: str
     metric: str = Field(description="A key of the manifest's `metering`.")
     unit: str
     quantity: int = Field(description="The sum.")
-    records: int = Field(description="How many records make it.")
+    records: int = Field(description="Number of records in the sum.")
 
 
 class UsageTotals(BaseModel):
-    items: list[UsageTotal] = Field(description="By instance, then by metric.")
-    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+    items: list[UsageTotal] = Field(description="Sums by instance, then by metric.")
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last page.")

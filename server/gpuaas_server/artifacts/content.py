@@ -9,7 +9,7 @@ from gpuaas_server.kernel.settings import Settings
 
 DOWNLOAD_SECONDS = 60  # to begin with; whoever asks later is looked at again, and what was revoked is refused
 BYTES: dict[str, object] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
-ELSEWHERE: dict[str, object] = {"description": "To the bucket, by a URL that is good for a minute."}
+ELSEWHERE: dict[str, object] = {"description": "Redirect to the bucket, with a URL that is valid for one minute."}
 
 
 def content_response(settings: Settings, key: str) -> Response:

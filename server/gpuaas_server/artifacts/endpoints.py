@@ -161,8 +161,8 @@ async def publish_intent_cancel(
 async def artifact_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("artifact_list")],
-    stage: Annotated[StageName | None, Query()] = None,
-    digest: Annotated[Digest | None, Query()] = None,
+    stage: Annotated[StageName | None, Query(description="Only artifacts in this stage.")] = None,
+    digest: Annotated[Digest | None, Query(description="Only artifacts with this digest.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

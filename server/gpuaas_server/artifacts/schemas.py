@@ -24,38 +24,45 @@ class PublishIntentCreate(Body):
     model_config = examples({"kind": "oci", "name": "echo"}, {"kind": "blob", "name": "weights", "size_bytes": 1048576})
 
     kind: ArtifactKind = Field(description="`oci`: an image, pushed to the registry. `blob`: any other bytes.")
-    name: ArtifactName = Field(description="Shared by all versions of the same thing; the digest tells them apart.")
-    media_type: MediaType = Field(default="application/octet-stream", description="Of a blob.")
-    size_bytes: int | None = Field(default=None, ge=0, le=1 << 50, description="When known: more or less is refused.")
+    name: ArtifactName = Field(description="Name shared by all versions of the artifact; the digest tells them apart.")
+    media_type: MediaType = Field(default="application/octet-stream", description="Media type of a blob.")
+    size_bytes: int | None = Field(
+        default=None, ge=0, le=1 << 50, description="Size, if known. An upload of another size is refused."
+    )
 
 
 class PublishIntentComplete(Body):
     model_config = examples({"digest": "sha256:" + "0123456789abcdef" * 4})
 
-    digest: Digest = Field(description="Of the blob, or of the image's manifest. Checked against the bytes.")
+    digest: Digest = Field(
+        description="Digest of the blob, or of the image's manifest. It is checked against the bytes."
+    )
 
 
 class UploadTicket(BaseModel):
-    """Where the bytes go: not through this API, unless the platform keeps blobs in a directory of its own."""
+    """Where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
 
-    method: str = Field(description="The HTTP method to send the bytes with.")
-    url: str = Field(description="A path is one of this API, with your access token; else send no token along.")
+    method: str = Field(description="HTTP method for the upload.")
+    url: str = Field(
+        description="Where to send the bytes. A path belongs to this API and takes your access token; for any other URL, send"
+        " no token."
+    )
     authorised: bool = Field(description="Whether the request takes your access token.")
-    headers: dict[str, str] = Field(description="To be sent along.")
+    headers: dict[str, str] = Field(description="Headers to send with the bytes.")
 
 
 class RegistryPlace(BaseModel):
     """Push here with any OCI client: `<registry>/<repository>:<any tag>`."""
 
-    registry: str = Field(description="Host and port.")
-    repository: str = Field(description="Made for this project and name.")
+    registry: str = Field(description="Host and port of the registry.")
+    repository: str = Field(description="Repository of this project and name.")
 
 
 class PublishFailure(BaseModel):
-    code: str = Field(description="Stable; listed in contract/error-codes.json.")
-    message: str = Field(description="For a person.")
-    next_step: str
-    retryable: bool = Field(description="Whether publishing the same again may succeed.")
+    code: str = Field(description="A stable code; see contract/error-codes.json.")
+    message: str = Field(description="An explanation for people.")
+    next_step: str = Field(description="What a person should do next.")
+    retryable: bool = Field(description="Whether publishing the same bytes again may succeed.")
 
 
 class PublishIntent(BaseModel):
@@ -64,25 +71,27 @@ class PublishIntent(BaseModel):
     kind: ArtifactKind
     name: str
     media_type: str
-    size_bytes: int | None = Field(description="As announced; null when it was not.")
-    digest: str | None = Field(description="As the publisher said on completing it.")
+    size_bytes: int | None = Field(description="Announced size; null if none was announced.")
+    digest: str | None = Field(description="The digest that the publisher registered; null before.")
     state: Literal["open", "verifying", "registered", "failed", "expired", "cancelled"]
-    deadline_at: datetime | None = Field(description="When it ends by itself; null once it has ended.")
-    upload: UploadTicket | None = Field(description="For an open intent of a blob.")
-    push: RegistryPlace | None = Field(description="For an open intent of an image.")
-    failure: PublishFailure | None = Field(description="Why it is failed; else null.")
-    artifact_id: str | None = Field(description="What it became; once `registered`.")
+    deadline_at: datetime | None = Field(description="When the intent expires; null once it has ended.")
+    upload: UploadTicket | None = Field(description="Where to upload the blob of an open intent.")
+    push: RegistryPlace | None = Field(description="Where to push the image of an open intent.")
+    failure: PublishFailure | None = Field(description="Why the intent failed; otherwise null.")
+    artifact_id: str | None = Field(description="Id of the artifact, once `registered`.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
-    ended_at: datetime | None = Field(description="When it was registered, failed, expired or cancelled.")
+    ended_at: datetime | None = Field(description="When the intent was registered, failed, expired or was cancelled.")
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class UploadedContent(BaseModel):
-    """What was received; nothing is published by it yet."""
+    """The received bytes. They are not published yet."""
 
-    digest: str = Field(description="Of what was received: complete the intent with it if it is yours.")
+    digest: str = Field(
+        description="Digest of the received bytes. Compare it with yours before you complete the intent."
+    )
     size_bytes: int
 
 
@@ -93,17 +102,19 @@ class Artifact(BaseModel):
     name: str
     digest: str = Field(description="sha256:… of the blob, or of the image's manifest.")
     size_bytes: int
-    media_type: str = Field(description="As announced by the publisher.")
-    reference: str | None = Field(description="Of an image: what to pull, by digest.")
-    stage: StageName = Field(description="How far it has come; only an active one, or a canary, is launched.")
+    media_type: str = Field(description="Media type that the publisher announced.")
+    reference: str | None = Field(description="For an image: the reference to pull, by digest.")
+    stage: StageName = Field(description="Stage of the artifact. Only active artifacts and canaries are launched.")
     stage_since: datetime
-    canary_percent: int = Field(description="Which share of the projects a canary is for; 0 in other stages.")
-    trust: TrustName = Field(description="What the checks of bytes and signatures said; `revoked` is for ever.")
-    trust_detail: str = Field(description="Why it is trusted or not, for a person.")
-    signed_by: list[str] = Field(description="Fingerprints of the tenant's trust keys whose signature is good.")
+    canary_percent: int = Field(
+        description="Share of the projects that a canary is for, in percent; 0 in other stages."
+    )
+    trust: TrustName = Field(description="Result of the checks of bytes and signatures. `revoked` is permanent.")
+    trust_detail: str = Field(description="Why the artifact is trusted or not, for people.")
+    signed_by: list[str] = Field(description="Fingerprints of the tenant's trust keys with a valid signature.")
     checking: bool = Field(description="Whether bytes and signatures are being checked now.")
-    deleting: bool = Field(description="Whether its bytes are being removed; then it is gone.")
-    checked_at: datetime | None = Field(description="When bytes and signatures were checked last.")
+    deleting: bool = Field(description="Whether the bytes are being removed. The artifact disappears afterwards.")
+    checked_at: datetime | None = Field(description="When bytes and signatures were last checked.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     generation: Generation
@@ -117,9 +128,11 @@ class ArtifactMove(Body):
     )
 
     stage: StageName = Field(
-        description="One step on: draft, staged, canary, active, deprecated, retired; or back from canary to staged."
+        description="The next stage (draft, staged, canary, active, deprecated, retired), or back from canary to staged."
     )
-    canary_percent: int | None = Field(default=None, ge=1, le=100, description="For a canary, and only for it.")
+    canary_percent: int | None = Field(
+        default=None, ge=1, le=100, description="Share of the projects, in percent. Only for a canary."
+    )
     reason: Reason
 
 
@@ -127,7 +140,7 @@ class ArtifactVerify(Body):
     signatures: list[Base64] = Field(
         default_factory=list,
         max_length=20,
-        description="Of a blob (`cosign sign-blob`). Those of an image are beside it.",
+        description="Signatures of a blob (`cosign sign-blob`). Those of an image are beside it in the registry.",
     )
 
 
@@ -138,10 +151,10 @@ class ArtifactRevoke(Body):
 class EvidenceAdd(Body):
     model_config = examples({"kind": "smoke", "passed": True, "tool": "echo-smoke 0.1", "summary": "12 of 12 passed"})
 
-    kind: EvidenceKind = Field(description="What was run: a lint, or a smoke test of the artifact.")
-    passed: bool = Field(description="What the run said. A failed one is worth keeping too.")
-    tool: Name = Field(description="What was run, with its version.")
-    summary: Text = Field(description="What it said, or where its report is.")
+    kind: EvidenceKind = Field(description="Kind of the run: a lint, or a smoke test of the artifact.")
+    passed: bool = Field(description="Whether the run passed. Failed runs can be recorded too.")
+    tool: Name = Field(description="Name and version of the tool.")
+    summary: Text = Field(description="The result in words, or where to find the report.")
 
 
 class Evidence(BaseModel):
@@ -158,14 +171,18 @@ class Evidence(BaseModel):
 class TrustPolicySet(Body):
     model_config = examples({"require_signature": True, "reason": "all our builds are signed since May"})
 
-    require_signature: bool = Field(description="Whether the tenant launches only what one of its trust keys signed.")
+    require_signature: bool = Field(
+        description="Whether the tenant launches only artifacts that one of its trust keys signed."
+    )
     reason: Reason
 
 
 class TrustPolicy(BaseModel):
     tenant_id: str
-    require_signature: bool = Field(description="Whether the tenant launches only what one of its trust keys signed.")
-    updated_by: str | None = Field(description="Null: nobody has set it yet.")
+    require_signature: bool = Field(
+        description="Whether the tenant launches only artifacts that one of its trust keys signed."
+    )
+    updated_by: str | None = Field(description="Id of the person who set the policy; null while it is the default.")
     updated_at: datetime | None
     generation: Generation
 
@@ -173,7 +190,7 @@ class TrustPolicy(BaseModel):
 class TrustKeyCreate(Body):
     name: Name
     public_key: Annotated[str, StringConstraints(min_length=50, max_length=4000)] = Field(
-        description="PEM, as in cosign.pub."
+        description="The public key in PEM, as in cosign.pub."
     )
 
 
@@ -185,8 +202,8 @@ class TrustKey(BaseModel):
     id: str
     name: str
     public_key: str
-    fingerprint: str = Field(description="As it is named in an artifact's `signed_by`.")
-    algorithm: str = Field(description="Of the key, such as ecdsa-secp256r1 or rsa-3072.")
+    fingerprint: str = Field(description="Fingerprint of the key, as in an artifact's `signed_by`.")
+    algorithm: str = Field(description="Algorithm of the key, such as ecdsa-secp256r1 or rsa-3072.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     revoked_at: datetime | None
@@ -194,17 +211,17 @@ class TrustKey(BaseModel):
 
 
 class RegistryToken(BaseModel):
-    """As the registry token protocol names its fields."""
+    """A token of the registry token protocol, with its field names."""
 
     token: str
     access_token: str = Field(description="The same token, under the protocol's other name.")
-    expires_in: int = Field(description="Seconds.")
+    expires_in: int = Field(description="Lifetime of the token in seconds.")
     issued_at: datetime
 
 
 class RuntimeSecretCreate(Body):
     lease_token: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern="^[!-~]+$")] = Field(
-        description="Of the claim."
+        description="The lease token of the claim."
     )
     purpose: Literal["artifact_pull"] = "artifact_pull"
     recipient_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
@@ -213,12 +230,12 @@ class RuntimeSecretCreate(Body):
 
 
 class RuntimeSecret(BaseModel):
-    """Sealed is a JSON object: `username` and `password`, and either `registry` with `reference`, or `url`."""
+    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`."""
 
     id: str
     purpose: Literal["artifact_pull"]
-    digest: str = Field(description="The only artifact that it pulls.")
+    digest: str = Field(description="Digest of the only artifact that the secret can pull.")
     kind: ArtifactKind
-    expires_at: datetime = Field(description="It opens nothing from then on; ask for another.")
-    format: str = Field(description="How it is sealed; see docs/reference/sealed-delivery.md.")
-    sealed: str = Field(description="With `runtime-secret:<id>` as info.")
+    expires_at: datetime = Field(description="When the secret expires. Request another before then.")
+    format: str = Field(description="How the secret is sealed; see docs/reference/sealed-delivery.md.")
+    sealed: str = Field(description="The sealed secret, with `runtime-secret:<id>` as info.")

@@ -21,22 +21,26 @@ _ID = "^[a-z]{2,3}_[0-9a-z]{26}$"
 
 
 async def _filter(
-    resource_id: Annotated[str | None, Query(pattern=_ID, description="What was done to this.")] = None,
-    actor_id: Annotated[str | None, Query(pattern=_ID, description="What this principal did.")] = None,
-    correlation_id: Annotated[
-        str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$", description="What one request caused.")
+    resource_id: Annotated[
+        str | None, Query(pattern=_ID, description="Only records about the resource with this id.")
     ] = None,
-    action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
+    actor_id: Annotated[str | None, Query(pattern=_ID, description="Only records of this actor.")] = None,
+    correlation_id: Annotated[
+        str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$", description="Only records of this request.")
+    ] = None,
+    action: Annotated[
+        str | None, Query(pattern="^[a-z_]{3,60}$", description="Only this action, such as allocation_release.")
+    ] = None,
     outcome: Annotated[
         Literal["done", "denied", "failed"] | None,
-        Query(description="What came of it; failed: of what was accepted, and did not succeed."),
+        Query(description="Only this outcome. failed: accepted, but not successful."),
     ] = None,
     source: Annotated[
         Literal["api", "console", "cli", "controller", "agent", "system"] | None,
-        Query(description="How the request came; system: the platform's own."),
+        Query(description="Only this source. system: the platform itself."),
     ] = None,
-    since: Annotated[Moment | None, Query(description="From then on, with a time zone.")] = None,
-    before: Annotated[Moment | None, Query(description="Earlier than this, with a time zone.")] = None,
+    since: Annotated[Moment | None, Query(description="Only records from this time on, with a time zone.")] = None,
+    before: Annotated[Moment | None, Query(description="Only records before this time, with a time zone.")] = None,
 ) -> AuditFilter:
     return AuditFilter(
         resource_id=resource_id,

@@ -10,31 +10,31 @@ from gpuaas_server.kernel.http.schemas import CorrelationId
 class AuditRecord(BaseModel):
     id: str
     at: datetime
-    tenant_id: str | None = Field(description="Where it happened; null: on the platform.")
-    project_id: str | None = Field(description="Where it happened; null: not in one project.")
+    tenant_id: str | None = Field(description="The tenant of the resource; null for the platform.")
+    project_id: str | None = Field(description="The project of the resource; null if there is none.")
     actor_id: str = Field(description="Id of the user, service account, node or part of the platform.")
-    actor_kind: str = Field(description="What the actor is, such as user or service_account.")
-    actor_name: str = Field(description="As it was called then.")
-    address: str = Field(description="Where the request came from.")
-    action: str = Field(description="What was done: the operationId, or the name of a step of the platform's own.")
-    outcome: str = Field(description="done, denied, or failed: accepted, and did not succeed.")
-    resource_id: str | None = Field(description="What it was done to.")
-    reason: str | None = Field(description="What the actor said.")
-    details: dict[str, object] = Field(description="What changed, by action; never a secret.")
+    actor_kind: str = Field(description="Kind of the actor, such as user or service_account.")
+    actor_name: str = Field(description="Name of the actor at that time.")
+    address: str = Field(description="Network address that the request came from.")
+    action: str = Field(description="The operationId, or the name of a step of the platform.")
+    outcome: str = Field(description="done, denied, or failed (accepted, but not successful).")
+    resource_id: str | None = Field(description="Id of the changed resource.")
+    reason: str | None = Field(description="Reason that the actor gave.")
+    details: dict[str, object] = Field(description="What changed, by action. Never a secret.")
     correlation_id: CorrelationId
-    user_agent: str = Field(description="What the client called itself, bounded and escaped.")
+    user_agent: str = Field(description="The client's User-Agent, shortened and escaped.")
     source: str = Field(
-        description="How the request came: api, console, cli, controller, agent; system: the platform's own. Empty: from"
-        " before it was recorded. cli and controller are what the client declared."
+        description="Source of the request: api, console, cli, controller or agent; system for the platform itself. Empty for"
+        " old records. cli and controller are what the client declared."
     )
-    site: str = Field(description="The installation that recorded it (`GPUAAS_SITE`).")
+    site: str = Field(description="Installation that wrote the record (`GPUAAS_SITE`).")
 
 
 class RetentionPeriod(BaseModel):
-    name: str = Field(description="What is kept, such as audit.")
+    name: str = Field(description="Kind of record, such as audit.")
     days: int
     description: str
-    setting: str = Field(description="The setting that an operator changes it with.")
+    setting: str = Field(description="Name of the setting.")
 
 
 class Retention(BaseModel):

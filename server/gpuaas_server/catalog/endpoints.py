@@ -27,8 +27,15 @@ from gpuaas_server.kernel.ids import AppId, AppVersionId, EntitlementId, Project
 router = APIRouter(tags=["catalog"])
 
 AppSlug = Annotated[str, Path(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
-Search = Annotated[str, Query(max_length=100, description="Words that slug, names, description or keywords have.")]
-VersionName = Annotated[str | None, Query(pattern="^[0-9A-Za-z.+-]{5,64}$", description="As in 1.2.0.")]
+Search = Annotated[
+    str, Query(max_length=100, description="Only apps with these words in slug, name, description or keywords.")
+]
+VersionName = Annotated[
+    str | None,
+    Query(
+        pattern="^[0-9A-Za-z.+-]{5,64}$", description="Version to show, such as 1.2.0. Absent: the newest active one."
+    ),
+]
 
 
 @router.post(

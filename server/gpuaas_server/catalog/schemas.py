@@ -39,14 +39,14 @@ footprint:
 class AppVersionRegister(Body):
     model_config = examples({"manifest": MANIFEST})
 
-    manifest: ManifestText = Field(description="The manifest's text, YAML or JSON; see app-manifest.schema.json.")
+    manifest: ManifestText = Field(description="Text of the manifest, YAML or JSON; see app-manifest.schema.json.")
 
 
 class AppVersionDeprecate(Body):
     model_config = examples({"notice": "Upgrade to 0.2.0: its relays reconnect.", "retire_at": "2030-06-30T00:00:00Z"})
 
-    notice: Notice = Field(description="What users should do; shown in the catalogue and on instances.")
-    retire_at: Moment | None = Field(default=None, description="Not to be retired before.")
+    notice: Notice = Field(description="What users should do. It is shown in the catalogue and on instances.")
+    retire_at: Moment | None = Field(default=None, description="The version is not retired before this time.")
 
 
 class AppVersionRetire(Body):
@@ -55,7 +55,8 @@ class AppVersionRetire(Body):
 
 class AppVisibilitySet(Body):
     visibility: Visibility = Field(
-        description="private: its tenant's; entitled: of tenants with an entitlement too; public."
+        description="private: only for the app's own tenant. entitled: also for tenants with an entitlement. public: for all"
+        " tenants."
     )
     reason: Reason
 
@@ -63,20 +64,21 @@ class AppVisibilitySet(Body):
 class EntitlementGrant(Body):
     model_config = examples({"app": "echo"})
 
-    app: Slug = Field(description="The app's slug.")
+    app: Slug = Field(description="Slug of the app.")
 
 
 class App(BaseModel):
     id: str
-    tenant_id: str = Field(description="Whose app it is.")
-    project_id: str = Field(description="Where it is published from.")
-    slug: str = Field(description="Its name on the platform, which no other app has.")
+    tenant_id: str = Field(description="The tenant that owns the app.")
+    project_id: str = Field(description="The project that publishes the app.")
+    slug: str = Field(description="Unique name of the app on the platform.")
     display_name: str
     description: str
-    category: str | None = Field(description="From the manifest's `ui`, for browsing.")
-    keywords: list[str] = Field(description="From the manifest's `ui`, for searching.")
+    category: str | None = Field(description="Category from the manifest's `ui`, for browsing.")
+    keywords: list[str] = Field(description="Keywords from the manifest's `ui`, for searching.")
     visibility: Visibility = Field(
-        description="private: its tenant's; entitled: of tenants with an entitlement too; public."
+        description="private: only for the app's own tenant. entitled: also for tenants with an entitlement. public: for all"
+        " tenants."
     )
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
@@ -88,15 +90,15 @@ class AppVersion(BaseModel):
     id: str
     app_id: str
     project_id: str
-    slug: str = Field(description="Of the app.")
+    slug: str = Field(description="Slug of the app.")
     version: str
-    runtime_version: str = Field(description="The runtime's own version, which is not the app's.")
-    artifact_kind: str = Field(description="How it is run: oci, launchable or controller.")
-    artifact_digest: str = Field(description="The bytes that it runs.")
-    content_digest: str = Field(description="Of the manifest's content, however it is written.")
+    runtime_version: str = Field(description="Version of the runtime, which differs from the app's.")
+    artifact_kind: str = Field(description="How the version runs: oci, launchable or controller.")
+    artifact_digest: str = Field(description="Digest of the artifact that the version runs.")
+    content_digest: str = Field(description="Digest of the manifest's content, independent of its formatting.")
     status: VersionStatus
-    notice: str | None = Field(description="Why it is deprecated, and what to do.")
-    retire_at: datetime | None = Field(description="It is not retired before.")
+    notice: str | None = Field(description="Why the version is deprecated, and what to do.")
+    retire_at: datetime | None = Field(description="The version is not retired before this time.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     activated_at: datetime | None
@@ -107,20 +109,20 @@ class AppVersion(BaseModel):
 
 
 class AppVersionDetail(AppVersion):
-    manifest: dict[str, object] = Field(description="As it was registered; see app-manifest.schema.json.")
+    manifest: dict[str, object] = Field(description="The registered manifest; see app-manifest.schema.json.")
 
 
 class CatalogVersion(BaseModel):
     id: str
     version: str
-    runtime_version: str = Field(description="The runtime's own version, which is not the app's.")
+    runtime_version: str = Field(description="Version of the runtime, which differs from the app's.")
     status: VersionStatus
-    notice: str | None = Field(description="Why it is deprecated, and what to do.")
-    retire_at: datetime | None = Field(description="It is not retired before.")
+    notice: str | None = Field(description="Why the version is deprecated, and what to do.")
+    retire_at: datetime | None = Field(description="The version is not retired before this time.")
 
 
 class CatalogApp(BaseModel):
-    """An app as those see it who may launch it."""
+    """An app, as projects that may launch it see it."""
 
     id: str
     slug: str
@@ -128,14 +130,16 @@ class CatalogApp(BaseModel):
     description: str
     category: str | None
     keywords: list[str]
-    own: bool = Field(description="Whether your own tenant publishes it.")
-    latest: str | None = Field(description="The newest active version: what a launch takes that names none.")
-    versions: list[CatalogVersion] = Field(description="Active and deprecated ones, newest first.")
+    own: bool = Field(description="Whether your tenant publishes the app.")
+    latest: str | None = Field(description="The newest active version, which a launch without a version uses.")
+    versions: list[CatalogVersion] = Field(description="Active and deprecated versions, newest first.")
 
 
 class CatalogEntry(CatalogApp):
-    shown: CatalogVersion = Field(description="The version that the manifest is of.")
-    manifest: dict[str, object] = Field(description="Components, compatibility, inputs, footprint and the rest.")
+    shown: CatalogVersion = Field(description="The version of the manifest.")
+    manifest: dict[str, object] = Field(
+        description="The manifest: components, compatibility, inputs, footprint and so on."
+    )
 
 
 class Entitlement(BaseModel):

@@ -2,7 +2,7 @@
 
 NDJSON = "application/x-ndjson"
 EXPORT: dict[str, object] = {
-    "description": "One JSON object a line: `kind` says what it is, `data` is the thing. The last line is of kind `end`,"
-    " with how many there were of each: an export without it was cut off.",
+    "description": "One JSON object per line, with `kind` and `data`. The last line is of kind `end` and counts the objects"
+    " of each kind: an export without it is incomplete.",
     "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}},
 }

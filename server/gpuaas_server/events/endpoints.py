@@ -17,16 +17,25 @@ router = APIRouter(tags=["events"])
 
 After = Annotated[
     str | None,
-    Query(pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", description="Cursor. Absent: from the beginning of what is kept."),
+    Query(
+        pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$",
+        description="Cursor of the last event that you have. Absent: from the oldest stored event.",
+    ),
 ]
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first event.")]
-Limit = Annotated[int, Query(ge=1, le=500)]
+Limit = Annotated[int, Query(ge=1, le=500, description="Largest number of events.")]
 Tail = Annotated[
     int | None,
-    Query(ge=0, le=500, description="The last so many events instead; with 0, only a cursor that goes on from now."),
+    Query(
+        ge=0, le=500, description="Number of newest events to return instead. 0: only a cursor to continue from now."
+    ),
 ]
-Subject = Annotated[str | None, Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Only events about this id.")]
-LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$")]
+Subject = Annotated[
+    str | None, Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Only events about the resource with this id.")
+]
+LastEventId = Annotated[
+    str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", description="The same as `after`.")
+]
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
 
 

@@ -11,16 +11,16 @@ class Event(BaseModel):
     specversion: str = "1.0"
     id: str
     source: str = "gpuaas"
-    type: str = Field(examples=["allocation.active"])
-    subject: str = Field(description="The id of what it is about.")
+    type: str = Field(examples=["allocation.active"], description="Type of the event.")
+    subject: str = Field(description="Id of the resource that the event is about.")
     time: datetime
-    cursor: str = Field(description="The position in the log: send as `after` (or Last-Event-ID) to go on from here.")
-    tenant_id: str | None = Field(description="Null: of the platform.")
-    project_id: str | None = Field(description="Null: of the tenant, or of the platform.")
+    cursor: str = Field(description="Position in the log. Send it as `after` (or Last-Event-ID) to continue from here.")
+    tenant_id: str | None = Field(description="Null for an event of the platform.")
+    project_id: str | None = Field(description="Null for an event of the tenant or the platform.")
     correlation_id: CorrelationId
-    data: dict[str, object] = Field(description="What belongs to this type of event; never a secret.")
+    data: dict[str, object] = Field(description="Details of this type of event. Never a secret.")
 
 
 class EventPage(BaseModel):
     items: list[Event]
-    next_cursor: str = Field(description="Send as `after`, with `wait`, to go on.")
+    next_cursor: str = Field(description="Send as `after`, with `wait`, to continue.")

@@ -18,7 +18,7 @@ ModeName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
 
 class ControllerAllocation(BaseModel):
-    """What a controller may know of the machine below a member. The way in is asked for with machine-access."""
+    """What a controller may know of the allocation of a member. To log in, it requests machine access."""
 
     id: str
     name: str | None
@@ -27,35 +27,35 @@ class ControllerAllocation(BaseModel):
     gpu_model: str
     gpu_count: int
     node_id: str
-    project_id: str = Field(description="Whose it is: one of the instance's `projects`.")
+    project_id: str = Field(description="The project of the allocation: one of the instance's `projects`.")
 
 
 class ControllerProject(BaseModel):
-    """A project that the instance serves: all that its controller may know of it."""
+    """What a controller may know of a project that the instance serves."""
 
     project_id: str
-    slug: str = Field(description="It never changes.")
-    home: bool = Field(description="The instance's own project.")
+    slug: str = Field(description="Slug of the project. It never changes.")
+    home: bool = Field(description="Whether this is the instance's own project.")
 
 
 class ControllerMember(BaseModel):
     id: str
-    component_key: str = Field(description="The component of your manifest.")
-    ordinal: int = Field(description="Its number in the instance, never given twice.")
+    component_key: str = Field(description="A component of your manifest.")
+    ordinal: int = Field(description="Number of the member in the instance. A number is never used twice.")
     status: str
     allocation: ControllerAllocation | None = Field(
-        description="The machine below it; null when it can not be seen any more."
+        description="The allocation of the member; null when you may not see it any more."
     )
     adapter_detail: dict[str, object] | None = Field(description="What you reported last.")
-    host_gone: bool = Field(description="Its allocation has ended: there is no machine to work on.")
-    concerned: bool = Field(description="Whether the operation works on it.")
+    host_gone: bool = Field(description="Whether the allocation has ended, so that there is no host to work on.")
+    concerned: bool = Field(description="Whether the operation works on the member.")
 
 
 class ControllerVersion(BaseModel):
     version: str
-    runtime_version: str | None = Field(description="The runtime's own version, which is not the app's.")
-    digest: str | None = Field(description="Of the artifact.")
-    manifest: dict[str, object] = Field(description="As it was registered.")
+    runtime_version: str | None = Field(description="Version of the runtime, which differs from the app's.")
+    digest: str | None = Field(description="Digest of the artifact.")
+    manifest: dict[str, object] = Field(description="The registered manifest.")
 
 
 class ControllerInstance(BaseModel):
@@ -65,52 +65,54 @@ class ControllerInstance(BaseModel):
     status: str
     generation: Generation
     version: ControllerVersion = Field(
-        description="What it runs, or should run; of upgrade and rollback, where it comes from."
+        description="The version that the instance runs or should run. For upgrade and rollback: the version before."
     )
-    projects: list[ControllerProject] = Field(description="The projects that it serves, its own first.")
-    inputs: dict[str, object] = Field(description="By the manifest's `inputs` schema.")
+    projects: list[ControllerProject] = Field(description="Projects that the instance serves, its own first.")
+    inputs: dict[str, object] = Field(description="Inputs, as the manifest's `inputs` schema defines them.")
     placement_intent: list[dict[str, str]] = Field(description="Pairs of component_key and allocation_id.")
     runtime: dict[str, object] | None = Field(description="What you reported last.")
     access_bundle: dict[str, object] | None = Field(description="What you reported last.")
 
 
 class ClaimedOperation(BaseModel):
-    """The lease, and the whole context: nothing else has to be asked for before the work begins."""
+    """The lease and the whole context: the work can begin without another call."""
 
     operation: Operation
-    lease_token: str = Field(description="Proves that the work is yours; send it with every report.")
-    lease_until: datetime = Field(description="Report before then, or another replica gets it.")
+    lease_token: str = Field(description="Proof of your lease. Send it with every report.")
+    lease_until: datetime = Field(
+        description="When the lease lapses. Report before then, or another replica gets the operation."
+    )
     instance: ControllerInstance
-    target_version: ControllerVersion | None = Field(description="Of upgrade and rollback.")
+    target_version: ControllerVersion | None = Field(description="For upgrade and rollback: the version to change to.")
     members: list[ControllerMember] = Field(
-        description="All members, not only those that it works on: see `concerned`."
+        description="All members of the instance; `concerned` marks those that the operation works on."
     )
 
 
 class MemberReport(Body):
     member_id: MemberId
     status: ReportedMemberStatus | None = Field(
-        default=None, description="Absent: as it was. `removed` is for the platform to say."
+        default=None, description="Absent: the status stays as it was. Only the platform sets `removed`."
     )
-    message: Line | None = Field(default=None, description="Why it is degraded or failed.")
-    adapter_detail: Document | None = Field(default=None, description="Opaque, for debugging; at most 16 KiB.")
+    message: Line | None = Field(default=None, description="Why the member is degraded or failed.")
+    adapter_detail: Document | None = Field(default=None, description="Opaque details for debugging; at most 16 KiB.")
 
 
 Members = Annotated[list[MemberReport], Field(max_length=1000)]
-RUNTIME = "Versions, endpoints, detail of the running app; at most 64 KiB."
+RUNTIME = "Versions, endpoints and details of the running app; at most 64 KiB."
 ACCESS = "Exact commands, paths, endpoints and health examples for people; at most 64 KiB. Never a secret."
-MODE = "The form that the instance has now, as you name it, and what you do not take in it. Absent: as it was."
+MODE = "Current mode of the instance, as you name it, and the operations that it does not allow. Absent: unchanged."
 
 
 class ClosedKind(Body):
-    """What would come to nothing: whoever asks for it is refused at once, with these words."""
+    """An operation that the mode does not allow. A request for it is refused immediately, with this message."""
 
     kind: ClosableKind
     component_key: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}$")] | None = Field(
-        default=None, description="Only of members of this component; absent: of all."
+        default=None, description="Only for members of this component. Absent: for all."
     )
-    message: Line = Field(description="For a person: why it is not taken.")
-    next_step: Line = Field(description="What the person should ask for instead.")
+    message: Line = Field(description="Why the operation is not allowed, for people.")
+    next_step: Line = Field(description="What to request instead.")
 
     def document(self) -> ClosedDocument:
         return {
@@ -122,12 +124,12 @@ class ClosedKind(Body):
 
 
 class Mode(Body):
-    """A form of the app, such as on one machine or on many, in the app's own words."""
+    """A mode of the app, such as on one host or on several, in the app's own words."""
 
-    name: ModeName = Field(description="The app's name for the form.")
-    meaning: Line = Field(description="For a person: what this form is.")
+    name: ModeName = Field(description="The app's name for the mode.")
+    meaning: Line = Field(description="What the mode means, for people.")
     closed: Annotated[list[ClosedKind], Field(max_length=64)] = Field(
-        default=[], description="What the app does not take in this form."
+        default=[], description="Operations that the app does not allow in this mode."
     )
 
     def document(self) -> ModeDocument:
@@ -145,10 +147,11 @@ class OperationComplete(Leased):
     )
 
     steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
-        default=[], description="Those that began or changed since the last report."
+        default=[], description="Steps that began or changed since the last report."
     )
     members: Members = Field(
-        default=[], description="Those that are not what success makes of them, or have news in `adapter_detail`."
+        default=[],
+        description="Members whose status differs from what success implies, or whose `adapter_detail` changed.",
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
     access_bundle: Document | None = Field(default=None, description=ACCESS)
@@ -156,10 +159,10 @@ class OperationComplete(Leased):
 
 
 class FailureReport(Body):
-    code: Code = Field(description="Yours to choose, and to keep stable.")
-    message: Line = Field(description="For a person: what did not work.")
-    next_step: Line | None = Field(default=None, description="What the person should do. Absent: to read the steps.")
-    retryable: bool = Field(default=False, description="Whether asking for the same again may succeed.")
+    code: Code = Field(description="A code of your choice. Keep it stable.")
+    message: Line = Field(description="What failed, for people.")
+    next_step: Line | None = Field(default=None, description="What the person should do. Absent: read the steps.")
+    retryable: bool = Field(default=False, description="Whether a retry may succeed.")
 
 
 class OperationFail(Leased):
@@ -178,8 +181,8 @@ class OperationFail(Leased):
 
     failure: FailureReport
     steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
-        default=[], description="Those that began or changed since the last report."
+        default=[], description="Steps that began or changed since the last report."
     )
     members: Members = Field(
-        default=[], description="What is known of them. The platform judges the others: none stays in between."
+        default=[], description="What you know of the members. The platform decides the status of the others."
     )

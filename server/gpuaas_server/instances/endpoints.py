@@ -38,7 +38,7 @@ router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
 ChosenPlace = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}:alc_[0-9a-z]{26}$")]
-CHOSEN = "What was chosen so far, as component:allocation; may be given many times."
+CHOSEN = "Placements chosen so far, each as component:allocation. May be repeated."
 _VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid", "closed_in_mode")
 # Of verbs that bring the bytes of a version to hosts: see version_gate.
 _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
@@ -67,9 +67,13 @@ async def instance_create(
 async def placement_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("placement_list")],
-    app: Annotated[Slug, Query(description="The app's slug, from the catalog.")],
-    version: Annotated[str | None, Query(max_length=64, description="Absent: the newest that may be launched.")] = None,
-    instance_id: Annotated[InstanceId | None, Query(description="For new members of this instance of the app.")] = None,
+    app: Annotated[Slug, Query(description="Slug of the app, from the catalogue.")],
+    version: Annotated[
+        str | None, Query(max_length=64, description="Version of the app. Absent: the newest that may be launched.")
+    ] = None,
+    instance_id: Annotated[
+        InstanceId | None, Query(description="The instance to add members to. Absent: a new instance.")
+    ] = None,
     chosen: Annotated[list[ChosenPlace] | None, Query(max_length=256, description=CHOSEN)] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
@@ -84,13 +88,15 @@ async def placement_list(
 async def instance_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("instance_list")],
-    status: Annotated[InstanceStatus | None, Query()] = None,
-    health: Annotated[HealthStatus | None, Query()] = None,
+    status: Annotated[InstanceStatus | None, Query(description="Only instances in this status.")] = None,
+    health: Annotated[HealthStatus | None, Query(description="Only instances with this health.")] = None,
     app: Annotated[Slug | None, Query(description="Only instances of this app.")] = None,
     served: Annotated[
-        bool, Query(description="Not the project's own, but those of other projects that serve it.")
+        bool, Query(description="Instances of other projects that serve this project, instead of its own.")
     ] = False,
-    allocation_id: Annotated[AllocationId | None, Query(description="Only those with a member there.")] = None,
+    allocation_id: Annotated[
+        AllocationId | None, Query(description="Only instances with a member on this allocation.")
+    ] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -114,7 +120,7 @@ async def instance_timeline(
     call: Annotated[Call, admitted("instance_timeline")],
     after: PageAfter = None,
     wait: Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first entry.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    limit: Annotated[int, Query(ge=1, le=500, description="Largest number of entries.")] = 100,
 ) -> Response:
     """Show what happened to the instance, its members and operations, oldest first. With `wait` the call waits for news."""
     who = call.admission
@@ -227,7 +233,7 @@ async def member_list(
     project_id: ProjectId,
     instance_id: InstanceId,
     call: Annotated[Call, admitted("member_list")],
-    removed: Annotated[bool, Query(description="With the tombstones of removed members.")] = False,
+    removed: Annotated[bool, Query(description="Include removed members.")] = False,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

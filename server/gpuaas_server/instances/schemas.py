@@ -29,50 +29,54 @@ MemberStatus = Literal[
 InstanceName = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
 ComponentKey = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}$")]
 VersionText = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]{0,99}$")]
-DeadlineSeconds = Annotated[int, Field(ge=30, le=86_400, description="When it counts as failed. Absent: an hour.")]
+DeadlineSeconds = Annotated[
+    int, Field(ge=30, le=86_400, description="Seconds until the operation counts as failed. Absent: one hour.")
+]
 
 
-OPTIONS = "What the app's `options` schema for this kind of operation takes."
+OPTIONS = "Options of the operation, as the app's `options` schema for this kind defines them."
 
 
 class Placement(Body):
     component_key: ComponentKey = Field(description="A component of the app's manifest.")
     allocation_id: AllocationId = Field(
-        description="An active allocation of the same project, or of one that the instance serves and that you may use."
+        description="An active allocation of the project, or of a project that the instance serves and that you may use."
     )
 
 
 class PlacementRefusal(BaseModel):
-    code: str = Field(description="Stable, for programs.")
-    message: str = Field(description="For a person.")
-    component_key: str | None = Field(description="The component that it is about, where it is about one.")
-    allocation_id: str | None = Field(description="The allocation that it is about, where it is about one.")
+    code: str = Field(description="A stable code for programs.")
+    message: str = Field(description="An explanation for people.")
+    component_key: str | None = Field(description="The component that does not fit, if it is one.")
+    allocation_id: str | None = Field(description="The allocation that does not fit, if it is one.")
 
 
 class CandidateComponent(BaseModel):
     component_key: str
     refusals: list[PlacementRefusal] = Field(
-        description="Why it cannot live there beside what was chosen; empty: it can."
+        description="Why the component cannot run there beside what was chosen. Empty: it can."
     )
 
 
 class PlacementCandidate(BaseModel):
-    """An allocation of the project, and which components could live on it."""
+    """An allocation of the project, and which components could run on it."""
 
-    id: str = Field(description="Of the allocation.")
+    id: str = Field(description="Id of the allocation.")
     name: str | None
     state: str
     shape: str
     gpu_model: str
     gpu_count: int
     node_id: str
-    components: list[CandidateComponent]
+    components: list[CandidateComponent] = Field(description="Each component of the app, with the reasons against it.")
 
 
 class PlacementCandidates(BaseModel):
     items: list[PlacementCandidate]
-    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
-    refusals: list[PlacementRefusal] = Field(description="Against all that was chosen, taken together; empty: it fits.")
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last page.")
+    refusals: list[PlacementRefusal] = Field(
+        description="Reasons against everything that was chosen, taken together. Empty: it fits."
+    )
 
 
 class InstanceCreate(Body):
@@ -89,33 +93,37 @@ class InstanceCreate(Body):
         }
     )
 
-    app: Slug = Field(description="The app's slug, from the catalog.")
-    version: VersionText | None = Field(default=None, description="Absent: the newest that may be launched.")
+    app: Slug = Field(description="Slug of the app, from the catalogue.")
+    version: VersionText | None = Field(
+        default=None, description="Version of the app. Absent: the newest that may be launched."
+    )
     name: InstanceName = Field(description="Unique among the project's instances that are not decommissioned.")
     placement_intent: Annotated[list[Placement], Field(min_length=1, max_length=1000)] = Field(
-        description="Which component runs on which allocation of this project."
+        description="Which component runs on which allocation."
     )
     served_projects: Annotated[list[ProjectId], Field(max_length=64)] = Field(
         default=[],
-        description="Further projects of the tenant that it serves, and whose allocations it may live on; for apps whose"
-        " manifest has `tenant_scope`. You need to administer all of them.",
+        description="Further projects of the tenant that the instance serves and whose allocations it may use. Only for apps"
+        " whose manifest has `tenant_scope`; you must administer all of them.",
     )
-    inputs: Document = Field(default={}, description="What the app's `inputs` schema asks for.")
+    inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
     deadline_seconds: DeadlineSeconds | None = None
 
 
 class HealthReason(BaseModel):
-    code: str = Field(description="Stable, for programs: the platform's, or the controller's own.")
-    message: str = Field(description="For a person.")
-    member_id: str | None = Field(default=None, description="The member that it is about; null: the instance.")
-    component_key: str | None = Field(default=None, description="The component that it is about.")
-    next_step: str | None = Field(default=None, description="What a person can do about it.")
+    code: str = Field(description="A stable code for programs, of the platform or of the controller.")
+    message: str = Field(description="An explanation for people.")
+    member_id: str | None = Field(default=None, description="The member concerned; null for the instance.")
+    component_key: str | None = Field(default=None, description="The component concerned.")
+    next_step: str | None = Field(default=None, description="What a person should do next.")
 
 
 class InstanceVersion(BaseModel):
-    version: str = Field(description="The app's version.")
-    runtime_version: str | None = Field(default=None, description="The runtime's own version, which is not the app's.")
-    digest: str | None = Field(default=None, description="Of the artifact.")
+    version: str = Field(description="Version of the app.")
+    runtime_version: str | None = Field(
+        default=None, description="Version of the runtime, which differs from the app's."
+    )
+    digest: str | None = Field(default=None, description="Digest of the artifact.")
 
 
 class PlacementIntent(BaseModel):
@@ -125,61 +133,72 @@ class PlacementIntent(BaseModel):
 
 class InstanceProject(BaseModel):
     project_id: str
-    slug: str = Field(description="Of the project; it never changes.")
-    home: bool = Field(description="The instance's own project.")
+    slug: str = Field(description="Slug of the project. It never changes.")
+    home: bool = Field(description="Whether this is the instance's own project.")
 
 
 class InstanceSummary(BaseModel):
     id: str
-    project_id: str = Field(description="Its own project; another than the one asked in, where it serves that one.")
+    project_id: str = Field(
+        description="The instance's own project. It differs from the project in the path when the instance serves that one."
+    )
     name: str
     app_id: str
     app_slug: str
     version: str
-    runtime_version: str | None = Field(description="The runtime's own version, which is not the app's.")
-    digest: str | None = Field(description="Of the artifact that it runs.")
+    runtime_version: str | None = Field(description="Version of the runtime, which differs from the app's.")
+    digest: str | None = Field(description="Digest of the artifact that the instance runs.")
     status: InstanceStatus
-    status_since: datetime
+    status_since: datetime = Field(description="When the instance entered its status.")
     health: HealthStatus = Field(
-        description="From the controller's reports, the members and the operations; `unknown` when nobody reports."
+        description="Health, derived from the controller's reports, the members and the operations. `unknown` when the"
+        " controller does not report."
     )
-    health_since: datetime
-    health_reasons: list[HealthReason] = Field(description="Why it is not healthy; empty when it is.")
+    health_since: datetime = Field(description="When the health last changed.")
+    health_reasons: list[HealthReason] = Field(description="Why the instance is not healthy; empty when it is.")
     failure: OperationFailure | None = Field(
-        description="What went wrong last with the whole instance; null on its way, and once an operation succeeds."
+        description="The last failure of an operation on the whole instance. Null while another one runs, and once one has"
+        " succeeded."
     )
-    member_counts: dict[str, int] = Field(description="How many members are in which status.")
+    member_counts: dict[str, int] = Field(description="Number of members in each status.")
     operation_id: str | None = Field(description="The live operation on the whole instance.")
     last_operation_id: str | None = Field(description="The newest operation on the whole instance, live or ended.")
     created_by: str = Field(description="Id of the user or service account.")
     correlation_id: CorrelationId
     created_at: datetime
-    deployed_at: datetime | None = Field(description="Since when its first deploy has succeeded; null until then.")
-    decommissioned_at: datetime | None = Field(description="Since when it is gone; it stays readable.")
+    deployed_at: datetime | None = Field(description="When the first deploy succeeded; null before.")
+    decommissioned_at: datetime | None = Field(
+        description="When the instance was decommissioned. It can still be read."
+    )
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class Instance(InstanceSummary):
-    inputs: dict[str, object] = Field(description="As they were given, by the manifest's `inputs` schema.")
-    placement_intent: list[PlacementIntent] = Field(
-        description="Which component runs on which allocation; it follows the members that are added and removed."
+    inputs: dict[str, object] = Field(
+        description="Inputs of the instance, as the manifest's `inputs` schema defines them."
     )
-    projects: list[InstanceProject] = Field(description="The projects that it serves, its own first.")
+    placement_intent: list[PlacementIntent] = Field(
+        description="Which component runs on which allocation. It changes with the members."
+    )
+    projects: list[InstanceProject] = Field(description="Projects that the instance serves, its own first.")
     runtime: dict[str, object] | None = Field(
-        description="Versions, endpoints and detail, as the controller reported them last; null before."
+        description="Versions, endpoints and details that the controller reported last; null before."
     )
     access_bundle: dict[str, object] | None = Field(
         description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret."
     )
     mode: Mode | None = Field(
-        description="The form that it has, as its app names it, and what is not taken in it; null: the app names none."
+        description="Mode of the instance, as its app names it, and the operations that the mode does not allow. Null: the"
+        " app names no mode."
     )
-    previous_version: InstanceVersion | None = Field(description="What `rollback` goes back to.")
-    attempted_version: InstanceVersion | None = Field(description="An upgrade or rollback that did not succeed.")
+    previous_version: InstanceVersion | None = Field(description="The version that `rollback` returns to.")
+    attempted_version: InstanceVersion | None = Field(
+        description="The version of an upgrade or rollback that did not succeed."
+    )
     flags: list[HealthReason] = Field(description="Warnings of the platform, such as a revoked artifact.")
     health_reported_at: datetime | None = Field(
-        description="When the controller last reported. Health becomes unknown when it stays silent."
+        description="When the controller last reported. Health becomes unknown when reports stop."
     )
 
 
@@ -191,17 +210,19 @@ class InstanceStarted(BaseModel):
 
 
 class ServedProject(InstanceProject):
-    since: datetime
+    since: datetime = Field(description="Since when the instance serves the project.")
     added_by: str = Field(description="Id of the user or service account.")
 
 
 class ServedProjects(BaseModel):
     instance_id: str
-    items: list[ServedProject] = Field(description="Its own first, then in the order in which they came; at most 65.")
+    items: list[ServedProject] = Field(
+        description="The instance's own project first, then the others in the order in which they were added; at most 65."
+    )
 
 
 class InstanceServes(BaseModel):
-    """The instance, and the operation that brings it in line; null where it does not run, or nothing has changed."""
+    """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
 
     instance: Instance
     operation: Operation | None
@@ -221,7 +242,7 @@ class InstanceUpgrade(InstanceVerb):
 
 class MemberHealthReason(BaseModel):
     code: str = Field(description="`host_lost` or `reported_broken`.")
-    message: str = Field(description="For a person.")
+    message: str = Field(description="An explanation for people.")
     next_step: str
     since: datetime
 
@@ -229,43 +250,43 @@ class MemberHealthReason(BaseModel):
 class InstanceMember(BaseModel):
     id: str
     instance_id: str
-    component_key: str = Field(description="The app's own name for what it does.")
-    ordinal: int = Field(description="Its number in the instance, never given twice.")
+    component_key: str = Field(description="The component of the manifest that the member runs.")
+    ordinal: int = Field(description="Number of the member in the instance. A number is never used twice.")
     allocation_id: str
     allocation_project_id: str = Field(
-        description="Whose allocation it is: the instance's own project, or a served one."
+        description="The project of the allocation: the instance's own, or one that it serves."
     )
     node_id: str
     status: MemberStatus
     status_since: datetime
-    failure: OperationFailure | None = Field(description="Why it is degraded or failed; else null.")
+    failure: OperationFailure | None = Field(description="Why the member is degraded or failed; otherwise null.")
     health: HealthStatus | None = Field(
-        description="From its status and from what the platform knows of its host; null when it is gone."
+        description="Health, derived from the member's status and the state of its host. Null when the member was removed."
     )
     health_reasons: list[MemberHealthReason] = Field(
-        description="What the platform knows against its host: lost, or reported as broken. Empty: nothing."
+        description="Problems of the host that the platform knows: lost, or reported as broken. Empty: none."
     )
     adapter_detail: dict[str, object] | None = Field(
-        description="What the controller left for debugging: opaque, at most 16 KiB."
+        description="Details from the controller for debugging: opaque, at most 16 KiB."
     )
-    operation_id: str | None = Field(description="The live operation that works on it.")
-    last_operation_id: str | None = Field(description="The newest operation that worked on it, live or ended.")
+    operation_id: str | None = Field(description="The live operation on the member.")
+    last_operation_id: str | None = Field(description="The newest operation on the member, live or ended.")
     correlation_id: CorrelationId
     verified: bool | None = Field(description="Whether its last teardown was proven; null when there was none.")
     created_at: datetime
-    ready_at: datetime | None = Field(description="When it first was ready; null until then.")
-    removed_at: datetime | None = Field(description="Since when it is gone; it stays readable.")
+    ready_at: datetime | None = Field(description="When the member was first ready; null before.")
+    removed_at: datetime | None = Field(description="When the member was removed. It can still be read.")
     generation: Generation
-    allowed_actions: list[str] = Field(description="Kinds of member operations that you may ask for now.")
+    allowed_actions: list[str] = Field(description="Kinds of member operations that you may request now.")
 
 
 class ReplaceTarget(Body):
-    member_id: MemberId = Field(description="The member that leaves.")
-    allocation_id: AllocationId = Field(description="Where its successor runs.")
+    member_id: MemberId = Field(description="The member to replace.")
+    allocation_id: AllocationId = Field(description="The allocation of the new member.")
 
 
 class MemberOperationCreate(Body):
-    """One envelope for all member operations, on one target or on many.
+    """A member operation of any kind, on one member or several.
 
     `add` takes `component_key` and `allocation_ids`; `replace` takes `replacements`; the others take `targets`.
     """
@@ -281,19 +302,20 @@ class MemberOperationCreate(Body):
         },
     )
     kind: MemberKind
-    component_key: ComponentKey | None = Field(default=None, description="Of `add`: what the new members are.")
+    component_key: ComponentKey | None = Field(default=None, description="For `add`: the component of the new members.")
     allocation_ids: Annotated[list[AllocationId], Field(max_length=256)] | None = Field(
-        default=None, description="Of `add`: one new member on each."
+        default=None, description="For `add`: one new member is added on each."
     )
     targets: Annotated[list[MemberId], Field(max_length=256)] | None = Field(
-        default=None, description="Of `drain`, `remove` and `recover`: the members."
+        default=None, description="For `drain`, `remove` and `recover`: the members."
     )
     replacements: Annotated[list[ReplaceTarget], Field(max_length=256)] | None = Field(
-        default=None, description="Of `replace`: who leaves, and where the successor runs."
+        default=None, description="For `replace`: each member, and the allocation of its replacement."
     )
     on_failure: Literal["continue", "stop"] = Field(
         default="continue",
-        description="Of many: go on with the others, or begin one after the other and none after the first failure.",
+        description="For several members. continue: work on all of them. stop: work on one after the other, and stop after"
+        " the first failure.",
     )
     options: Document = Field(default={}, description=OPTIONS)
     reason: Reason | None = None
@@ -301,32 +323,32 @@ class MemberOperationCreate(Body):
 
 
 class TimelineEvent(BaseModel):
-    id: str = Field(description="Its place: send as `after` to go on from here.")
+    id: str = Field(description="Position of the event. Send it as `after` to continue from here.")
     at: datetime
     type: str = Field(examples=["instance.start_completed", "member.added", "operation.failed"])
-    subject: str = Field(description="The id of what it is about.")
-    actor: str = Field(description="Id of who caused it: a person, a service account or the platform.")
+    subject: str = Field(description="Id of the resource that the event is about.")
+    actor: str = Field(description="Id of the user, service account or part of the platform that caused the event.")
     correlation_id: CorrelationId
-    data: dict[str, object] = Field(description="What belongs to this type of event; never a secret.")
+    data: dict[str, object] = Field(description="Details of this type of event. Never a secret.")
 
 
 class InstanceTimeline(BaseModel):
     instance_id: str
     items: list[TimelineEvent]
-    next_cursor: str | None = Field(description="Send as `after`, with `wait`, to go on.")
+    next_cursor: str | None = Field(description="Send as `after`, with `wait`, to continue.")
 
 
 class MemberHealth(Body):
     member_id: MemberId
     status: Literal["ready", "degraded", "failed"]
-    message: Line | None = Field(default=None, description="Why it is degraded or failed.")
-    adapter_detail: Document | None = Field(default=None, description="Opaque, for debugging; at most 16 KiB.")
+    message: Line | None = Field(default=None, description="Why the member is degraded or failed.")
+    adapter_detail: Document | None = Field(default=None, description="Opaque details for debugging; at most 16 KiB.")
 
 
 class ReasonReport(Body):
-    code: Code = Field(description="Yours to choose, and to keep stable.")
-    message: Line = Field(description="For a person.")
-    member_id: MemberId | None = Field(default=None, description="When it is about one member.")
+    code: Code = Field(description="A code of your choice. Keep it stable.")
+    message: Line = Field(description="An explanation for people.")
+    member_id: MemberId | None = Field(default=None, description="The member concerned, if it is one.")
 
     def document(self) -> ReasonDocument:
         reason: ReasonDocument = {"code": self.code, "message": self.message}
@@ -336,7 +358,7 @@ class ReasonReport(Body):
 
 
 class HealthReport(Body):
-    """What a controller sees on its own schedule. `generation` is the instance's when it looked."""
+    """What a controller reports on its own schedule."""
 
     model_config = examples(
         {
@@ -354,15 +376,15 @@ class HealthReport(Body):
             ],
         }
     )
-    status: HealthStatus = Field(description="How the app as a whole is doing, as you see it.")
+    status: HealthStatus = Field(description="Health of the whole app, as you see it.")
     generation: Annotated[int, Field(ge=1, le=2**53)] = Field(
-        description="Of the instance when you looked; another one is refused as stale_generation."
+        description="Generation of the instance when you looked. An older one is refused as stale_generation."
     )
     reasons: Annotated[list[ReasonReport], Field(max_length=20)] = Field(
-        default=[], description="Why it is not healthy."
+        default=[], description="Why the instance is not healthy."
     )
     members: Annotated[list[MemberHealth], Field(max_length=1000)] = Field(
-        default=[], description="Only those that you have looked at."
+        default=[], description="The members that you have checked."
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
     access_bundle: Document | None = Field(default=None, description=ACCESS)
@@ -372,6 +394,6 @@ class HealthReport(Body):
 class HealthAccepted(BaseModel):
     instance_id: str
     status: InstanceStatus
-    health: HealthStatus = Field(description="What the platform makes of it: members and operations count too.")
-    health_reasons: list[HealthReason] = Field(description="Why it is not healthy; empty when it is.")
+    health: HealthStatus = Field(description="Health that the platform derived; members and operations count too.")
+    health_reasons: list[HealthReason] = Field(description="Why the instance is not healthy; empty when it is.")
     generation: Generation

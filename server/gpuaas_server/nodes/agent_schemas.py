@@ -19,7 +19,7 @@ SshLine = Annotated[
 ]
 SliceAddresses = Annotated[
     list[Address],
-    Field(max_length=1024, description="Addresses that slices on the host may have. Absent: of an older release."),
+    Field(max_length=1024, description="Addresses that slices on the host may have. Absent: an older agent."),
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
@@ -27,12 +27,12 @@ Configuration = Annotated[
     str,
     StringConstraints(max_length=65536, pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"),
     Field(
-        description="Text of agent.json. It is recorded while no tenant has the whole host; a wipe brings it back. Absent:"
-        " of an older release."
+        description="Text of agent.json. It is recorded while no tenant has the whole host; a wipe restores it. Absent: an"
+        " older agent."
     ),
 ]
 ProgramDigest = Annotated[
-    Sha256, Field(description="SHA-256 over the files of the agent's program; see configuration.")
+    Sha256, Field(description="SHA-256 over the files of the agent's program, recorded like the configuration.")
 ]
 AgentPublicKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
 Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
@@ -46,10 +46,10 @@ class AgentCa(BaseModel):
 
 class Enrol(Body):
     token: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{20,200}$")] = Field(
-        description="From the enrolment bundle."
+        description="The token of the enrolment bundle."
     )
     public_key: AgentPublicKey = Field(
-        description="The agent's Ed25519 key: base64 of the 32 raw bytes. Its requests are signed with it from now on."
+        description="The agent's Ed25519 key: base64 of the 32 raw bytes. It signs the agent's requests from now on."
     )
     hostname: Hostname
     address: Address = Field(description="Where people and controllers reach the host's sshd.")
@@ -66,34 +66,38 @@ class TaskKey(BaseModel):
 
 
 class SignedAnchors(BaseModel):
-    """The CAs to trust for TLS from now on."""
+    """The CAs that the agent trusts for TLS from now on."""
 
     document: str = Field(description="JSON text with `anchors` (PEM) and `issued_at_ms`.")
-    kid: str = Field(description="Of the task key that signed it.")
-    signature: str = Field(description="Ed25519, base64; over `gpuaas-tls-anchors-v1\\n` and the document's bytes.")
+    kid: str = Field(description="Id of the task key that signed the document.")
+    signature: str = Field(
+        description="Ed25519 signature, base64, over `gpuaas-tls-anchors-v1\\n` and the document's bytes."
+    )
 
 
 class PlatformTrust(BaseModel):
-    """What an agent trusts; renewed with every heartbeat."""
+    """Keys and authorities that an agent trusts. Every heartbeat renews them."""
 
-    server_time: datetime = Field(description="The platform's clock, to judge one's own by.")
-    task_keys: list[TaskKey] = Field(description="A task is obeyed when one of these signed it.")
-    user_ca_keys: list[str] = Field(description="Trusted for logins, as OpenSSH lines.")
-    host_ca_keys: list[str] = Field(description="Signing host keys, as OpenSSH lines.")
+    server_time: datetime = Field(description="The platform's clock, for comparison with the host's.")
+    task_keys: list[TaskKey] = Field(description="The agent runs a task only if one of these keys signed it.")
+    user_ca_keys: list[str] = Field(description="Authorities to trust for logins, as OpenSSH lines.")
+    host_ca_keys: list[str] = Field(description="Authorities that sign host keys, as OpenSSH lines.")
     tls_anchors: SignedAnchors
 
 
 class NodeKey(BaseModel):
-    key_generation: int = Field(description="Which key of the node it is, counted from 1.")
-    key_expires_at: datetime | None = Field(description="Renew it before then; null: it has no end yet.")
+    key_generation: int = Field(description="Number of the node's key, from 1.")
+    key_expires_at: datetime | None = Field(
+        description="When the key expires. Renew it before then. Null: the key does not expire yet."
+    )
 
 
 class NodeKeyRotate(Body):
-    """Signed with the current key, like every call."""
+    """A new key for the node. The current key signs the request, like every call."""
 
     public_key: AgentPublicKey = Field(description="The new Ed25519 key: base64 of the 32 raw bytes.")
     proof: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{86}==$")] = Field(
-        description="Ed25519 of the new key over `gpuaas-node-key-v1\\n` and the node's id, base64."
+        description="Ed25519 signature of the new key over `gpuaas-node-key-v1\\n` and the node's id, base64."
     )
 
 
@@ -104,22 +108,23 @@ class Enrolled(PlatformTrust, NodeKey):
 
 class HeldAllocation(Body):
     allocation_id: AllocationId
-    generation: Generation = Field(description="Of the last task that the agent began for it.")
+    generation: Generation = Field(description="Generation of the last task that the agent began for the allocation.")
 
 
 class Heartbeat(Body):
     agent_version: Version
-    boot_id: ReportedWord = Field(description="Of the kernel; changes when the host boots.")
+    boot_id: ReportedWord = Field(description="Boot id of the kernel. It changes when the host boots.")
     address: Address
     ssh_host_public_key: SshLine
     allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
-        default=[], description="What is provisioned here; what should be gone is told to end."
+        default=[],
+        description="Allocations that are provisioned on the host. Those that should not be there get a task that ends them.",
     )
     slice_addresses: SliceAddresses | None = None
     tls_anchors: Annotated[list[Sha256], Field(max_length=16)] | None = Field(
         default=None,
-        description="SHA-256 (DER) of the CAs that the agent trusts for TLS; none where it needs no TLS. Absent: of an"
-        " older release, which cannot learn another.",
+        description="SHA-256 (DER) of the CAs that the agent trusts for TLS; empty where it uses no TLS. Absent: an older"
+        " agent, which cannot learn another CA.",
     )
     configuration: Configuration | None = None
     agent_sha256: ProgramDigest | None = None
@@ -139,7 +144,7 @@ class HostFacts(Body):
 
 class InventorySlot(Body):
     slot_index: Annotated[int, Field(ge=0, le=1023)] = Field(
-        description="The GPU's number on the host; it stays the same."
+        description="Index of the GPU on the host. It never changes."
     )
     gpu_model: ReportedWord
     gpu_uuid: ReportedWord | None = None
@@ -147,11 +152,11 @@ class InventorySlot(Body):
     pci_address: Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}[.][0-7]$")]
     numa_node: SmallNumber | None = None
     nvlink_group: SmallNumber | ReportedWord | None = Field(
-        default=None, description="GPUs with the same value are linked."
+        default=None, description="GPUs with the same value are linked by NVLink."
     )
-    nvme_device: ReportedWord | None = Field(default=None, description="The drive that goes with the GPU.")
+    nvme_device: ReportedWord | None = Field(default=None, description="Drive that belongs to the GPU.")
     iommu_group: Annotated[int, Field(ge=0, lt=2**31)] | None = None
-    vf: ReportedObject | None = Field(default=None, description="The network function that goes with the GPU.")
+    vf: ReportedObject | None = Field(default=None, description="Network function that belongs to the GPU.")
 
 
 class InventoryWarning(Body):
@@ -178,7 +183,7 @@ Phases = Annotated[list[Phase], Field(max_length=100)]
 
 
 class TaskProgress(Body):
-    generation: Generation = Field(description="Of the task.")
+    generation: Generation = Field(description="Generation of the task.")
     phases: Phases
 
 
@@ -190,18 +195,20 @@ class TaskFailure(Body):
 
 
 class TaskResult(Body):
-    generation: Generation = Field(description="Of the task.")
+    generation: Generation = Field(description="Generation of the task.")
     status: Literal["succeeded", "failed", "refused"]
     phases: Phases = []
-    result: ReportedObject = Field(default={}, description="By kind of task.")
-    evidence: ReportedObject = Field(default={}, description="What was seen, as proof.")
-    failure: TaskFailure | None = Field(default=None, description="Unless it succeeded.")
+    result: ReportedObject = Field(default={}, description="Result, by kind of task.")
+    evidence: ReportedObject = Field(default={}, description="Evidence of what the host found.")
+    failure: TaskFailure | None = Field(
+        default=None, description="Why the task failed or was refused; absent if it succeeded."
+    )
 
 
 class SignedTaskDocument(BaseModel):
-    envelope: str = Field(description="JSON text; the signature is over `gpuaas-task-v1\\n` and these bytes.")
-    kid: str = Field(description="Of the platform's task key.")
-    signature: str = Field(description="Ed25519, base64.")
+    envelope: str = Field(description="JSON text. The signature is over `gpuaas-task-v1\\n` and these bytes.")
+    kid: str = Field(description="Id of the platform's task key.")
+    signature: str = Field(description="Ed25519 signature, base64.")
 
 
 class TaskBatch(BaseModel):
@@ -210,7 +217,9 @@ class TaskBatch(BaseModel):
 
 
 class HostCertificateRequest(Body):
-    allocation_id: AllocationId | None = Field(description="Claimed on this node; null: the node's own sshd.")
+    allocation_id: AllocationId | None = Field(
+        description="An allocation that is claimed on this node. Null: the node's own sshd."
+    )
     public_key: SshLine
     address: Address
 

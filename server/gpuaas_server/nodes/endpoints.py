@@ -73,7 +73,7 @@ async def enrolment_token_revoke(
 @router.get("/nodes", response_model=Page[Node], responses=problem_responses())
 async def node_list(
     call: Annotated[Call, admitted("node_list")],
-    status: Annotated[NodeStatus | None, Query()] = None,
+    status: Annotated[NodeStatus | None, Query(description="Only nodes in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -85,7 +85,7 @@ async def node_list(
 @router.get("/slot-map", response_model=Page[NodeSlots], responses=problem_responses())
 async def slot_map(
     call: Annotated[Call, admitted("slot_map")],
-    status: Annotated[SlotStatus | None, Query(description="Only nodes that have a slot in this status.")] = None,
+    status: Annotated[SlotStatus | None, Query(description="Only nodes with a slot in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

@@ -35,8 +35,8 @@ async def maintenance_window_plan(
 @router.get("/maintenance-windows", response_model=Page[MaintenanceWindow], responses=problem_responses())
 async def maintenance_window_list(
     call: Annotated[Call, admitted("maintenance_window_list")],
-    node_id: Annotated[NodeId | None, Query()] = None,
-    state: Annotated[WindowState | None, Query()] = None,
+    node_id: Annotated[NodeId | None, Query(description="Only windows of this node.")] = None,
+    state: Annotated[WindowState | None, Query(description="Only windows in this state.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

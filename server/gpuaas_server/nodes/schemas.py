@@ -55,18 +55,20 @@ Network = Annotated[
 
 
 class EnrolmentTokenCreate(Body):
-    note: Name | None = Field(default=None, description="What it is for.")
+    note: Name | None = Field(default=None, description="Purpose of the token.")
     expires_in_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = Field(
-        default=3600, description="How long hosts may enrol with it."
+        default=3600, description="How long hosts may enrol with the token."
     )
-    max_uses: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="How many hosts may enrol with it.")
+    max_uses: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1, description="Number of hosts that may enrol with the token."
+    )
 
 
 class EnrolmentToken(BaseModel):
     id: str
     note: str | None
     max_uses: int
-    uses: int = Field(description="How many hosts have enrolled with it.")
+    uses: int = Field(description="Number of hosts that have enrolled with the token.")
     expires_at: datetime
     revoked_at: datetime | None
     created_by: str
@@ -75,23 +77,22 @@ class EnrolmentToken(BaseModel):
 
 class EnrolmentTokenCreated(BaseModel):
     id: str
-    bundle: str = Field(description="Shown once. Give it to the agent of the new host.")
+    bundle: str = Field(description="The bundle for the agent of the new host. It is shown once.")
     expires_at: datetime
     max_uses: int
 
 
 class NodeUpdate(Body):
     name: Name | None = None
-    labels: Labels | None = Field(default=None, description="In place of all labels until now.")
-    address: Address | None = Field(
-        default=None, description="Where the host can be reached, after a move. No other node may have it."
-    )
+    labels: Labels | None = Field(default=None, description="Labels of the node. They replace all previous labels.")
+    address: Address | None = Field(default=None, description="New address of the host. No other node may have it.")
     erase_drives: bool | None = Field(
         default=None,
-        description="False: a wipe leaves the drives of the slots alone, and its proof says that they were not examined.",
+        description="False: a wipe does not erase the drives of the slots, and its proof says that they were not examined.",
     )
     source_networks: Annotated[list[Network], Field(min_length=1, max_length=16)] | None = Field(
-        default=None, description="From where its agent may come: addresses or networks. 0.0.0.0/0 and ::/0: anywhere."
+        default=None,
+        description="Addresses or networks that the node's agent may connect from. 0.0.0.0/0 and ::/0 allow all.",
     )
 
 
@@ -109,16 +110,23 @@ WindowState = Literal["planned", "active", "ended", "cancelled"]
 
 
 class MaintenanceWindowPlan(Body):
-    """Work on a host that its tenants are told of in advance."""
+    """Maintenance of a host that its tenants are notified of in advance."""
 
     model_config = examples(
         {"starts_at": "2030-03-01T08:00:00Z", "ends_at": "2030-03-01T10:00:00Z", "reason": "kernel update"}
     )
 
-    starts_at: Moment = Field(description="From then on nothing new lands there. In the past: now.")
-    ends_at: Moment = Field(description="In the future. The host takes allocations again then.")
-    reason: Reason = Field(description="Tenants read it.")
-    cordon_from_now: bool = Field(default=False, description="Nothing new lands there already before it begins.")
+    starts_at: Moment = Field(
+        description="When the maintenance begins; the host takes no new allocation from then on. A time in the past means"
+        " now."
+    )
+    ends_at: Moment = Field(
+        description="When the maintenance ends and the host takes allocations again. It must be in the future."
+    )
+    reason: Reason = Field(description="The reason, which tenants read.")
+    cordon_from_now: bool = Field(
+        default=False, description="Whether the host takes no new allocation from now on, before the window begins."
+    )
 
 
 class MaintenanceWindow(BaseModel):
@@ -129,13 +137,13 @@ class MaintenanceWindow(BaseModel):
     ends_at: datetime
     reason: str
     cordoned_at: datetime | None = Field(
-        description="When it cordoned the node. Null: not yet, or the node was cordoned already."
+        description="When the window cordoned the node. Null: not yet, or the node was cordoned already."
     )
     planned_by: str = Field(description="Id of the person.")
     created_at: datetime
     started_at: datetime | None
-    finished_at: datetime | None = Field(description="When it ended or was cancelled.")
-    finished_by: str | None
+    finished_at: datetime | None = Field(description="When the window ended or was cancelled.")
+    finished_by: str | None = Field(description="Id of the person who ended or cancelled the window.")
     finished_reason: str | None
     allowed_actions: AllowedActions = []
 
@@ -154,43 +162,44 @@ class Node(BaseModel):
     id: str
     name: str
     hostname: str
-    address: str = Field(description="Where it can be reached. It belongs to no other node.")
+    address: str = Field(description="Address of the host. No other node has it.")
     slice_addresses: list[str] | None = Field(
-        description="Addresses that slices on it may have. Null: its agent is of an older release and has not said."
+        description="Addresses that slices on the host may have. Null: an older agent has not reported them."
     )
     source_networks: list[str] | None = Field(
-        description="From where its key is taken, as recorded when it enrolled. Null: not recorded yet."
+        description="Networks that the node's key is accepted from, recorded when it enrolled. Null: not recorded yet."
     )
     status: NodeStatus
-    schedulable: bool = Field(description="Alive, approved and not cordoned: new allocations may land here.")
-    cordoned: bool = Field(description="Nothing new lands here.")
-    draining: bool = Field(description="Its allocations are being released.")
-    drained: bool = Field(description="Draining, and nothing is claimed any more.")
-    maintenance: Maintenance | None = Field(description="Why it is cordoned, since when and by whom.")
-    agent_version: str
-    last_seen_at: datetime | None = Field(description="The last sign of life of its agent.")
-    lost_since: datetime | None = Field(
-        description="Since when its agent is silent for too long; null while it is not."
+    schedulable: bool = Field(
+        description="Whether new allocations may be placed here: the node is alive, approved and not cordoned."
     )
+    cordoned: bool = Field(description="Whether the node takes no new allocation.")
+    draining: bool = Field(description="Whether its allocations are being released.")
+    drained: bool = Field(description="Whether the node is draining and nothing is claimed on it any more.")
+    maintenance: Maintenance | None = Field(description="Why the node is cordoned, since when and by whom.")
+    agent_version: str
+    last_seen_at: datetime | None = Field(description="When the agent was last heard from.")
+    lost_since: datetime | None = Field(description="When the node became lost; null while its agent reports.")
     retired_at: datetime | None
     boot_id: str | None = Field(description="Changes when the host boots.")
-    key_generation: int = Field(description="Which key its agent signs with, counted from 1.")
+    key_generation: int = Field(description="Number of the key that the agent signs with, from 1.")
     key_expires_at: datetime | None = Field(
-        description="Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the"
-        " agent is of an older release, whose key has no end."
+        description="When the key expires. The agent renews it before; an expired key is refused until it is approved. Null:"
+        " an older agent, whose key does not expire."
     )
     erase_drives: bool = Field(description="Whether a wipe erases the drives of the slots and reads them back.")
     configuration_sha256: str | None = Field(
-        description="Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host."
-        " Null: of an agent of an older release."
+        description="SHA-256 of the agent.json that a wipe restores, reported while no tenant had the whole host. Null: an"
+        " older agent has not reported it."
     )
-    agent_sha256: str | None = Field(description="Of the agent's program, recorded in the same way.")
+    agent_sha256: str | None = Field(description="SHA-256 of the agent's program, recorded in the same way.")
     claim_differs: bool = Field(
-        description="Its agent reports another configuration or program than is recorded; the recorded one stands."
+        description="Whether the agent reports another configuration or program than the recorded one. The recorded one"
+        " applies."
     )
-    wipe_grades: list[WipeGrade] = Field(description="How well its agent can prove the wipe of the whole host.")
+    wipe_grades: list[WipeGrade] = Field(description="Grades that the agent can prove for the wipe of the whole host.")
     slots: SlotCounts
-    inventory: dict[str, object] = Field(description="What the agent last reported: host, warnings.")
+    inventory: dict[str, object] = Field(description="What the agent last reported: host facts and warnings.")
     labels: dict[str, str]
     allowed_actions: AllowedActions
     generation: Generation
@@ -203,5 +212,5 @@ class NodeSlots(BaseModel):
     id: str
     name: str
     status: NodeStatus
-    cordoned: bool = Field(description="Nothing new lands here.")
-    slots: list[MappedSlot] = Field(description="The GPUs that are there, by their index.")
+    cordoned: bool = Field(description="Whether the node takes no new allocation.")
+    slots: list[MappedSlot] = Field(description="The GPUs of the node, by index.")

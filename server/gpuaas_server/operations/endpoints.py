@@ -14,11 +14,15 @@ from gpuaas_server.operations.schemas import Operation, OperationStatus, WorkLis
 
 router = APIRouter(tags=["operations"])
 PATH = "/projects/{project_id}/operations"
-Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first work.")]
-ChangeWait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for something newer.")]
+Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first operation.")]
+ChangeWait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for a newer generation.")]
 NewerThan = Annotated[
     int,
-    Query(ge=0, le=2**63 - 1, description="The generation that you know. One that has ended is answered at once."),
+    Query(
+        ge=0,
+        le=2**63 - 1,
+        description="The generation that you know. An operation that has ended is returned immediately.",
+    ),
 ]
 
 
@@ -26,9 +30,11 @@ NewerThan = Annotated[
 async def operation_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("operation_list")],
-    instance_id: Annotated[InstanceId | None, Query()] = None,
-    parent_id: Annotated[OperationId | None, Query(description="The children of a bulk operation.")] = None,
-    status: Annotated[OperationStatus | None, Query()] = None,
+    instance_id: Annotated[InstanceId | None, Query(description="Only operations of this instance.")] = None,
+    parent_id: Annotated[
+        OperationId | None, Query(description="Only member operations of this bulk operation.")
+    ] = None,
+    status: Annotated[OperationStatus | None, Query(description="Only operations in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -42,7 +48,7 @@ async def operation_list(
 @router.get("/operations", response_model=Page[Operation], responses=problem_responses())
 async def operation_list_all(
     call: Annotated[Call, admitted("operation_list_all")],
-    status: Annotated[OperationStatus | None, Query()] = None,
+    status: Annotated[OperationStatus | None, Query(description="Only operations in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

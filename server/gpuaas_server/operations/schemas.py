@@ -18,33 +18,35 @@ Replica = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]{
 
 
 class OperationFailure(BaseModel):
-    code: str = Field(description="Stable, for programs: of contract/error-codes.json, or the controller's own.")
-    message: str = Field(description="For a person.")
-    next_step: str = Field(description="What a person should do.")
-    retryable: bool = Field(description="Whether asking for the same again may succeed.")
+    code: str = Field(
+        description="A stable code for programs: one of contract/error-codes.json, or the controller's own."
+    )
+    message: str = Field(description="An explanation for people.")
+    next_step: str = Field(description="What a person should do next.")
+    retryable: bool = Field(description="Whether a retry may succeed.")
 
 
 class OperationStep(BaseModel):
-    name: str = Field(description="The controller's name for it.")
+    name: str = Field(description="The controller's name for the step.")
     status: str = Field(description="running, succeeded, failed or skipped.")
-    message: str | None = None
-    member_id: str | None = Field(default=None, description="The member that it worked on, where it was one.")
+    message: str | None = Field(default=None, description="An explanation for people.")
+    member_id: str | None = Field(default=None, description="The member that the step worked on, if it was one.")
     started_at: datetime
     finished_at: datetime | None = None
 
 
 class OperationProgress(BaseModel):
-    percent: int | None = Field(default=None, description="0 to 100; null when the controller can not say.")
-    message: str | None = Field(default=None, description="What it is doing, for a person.")
+    percent: int | None = Field(default=None, description="0 to 100; null when the controller does not know.")
+    message: str | None = Field(default=None, description="What the controller is doing, for people.")
 
 
 class OperationForced(BaseModel):
-    """Somebody took responsibility; what was not verified then stays not verified."""
+    """The person who took responsibility. What was not verified then stays not verified."""
 
     by: str = Field(description="Id of the person.")
     at: datetime
     reason: str
-    verified: bool = Field(description="False: nobody has proven the hosts clean.")
+    verified: bool = Field(description="False: the hosts were not proven clean.")
 
 
 class Operation(BaseModel):
@@ -54,45 +56,52 @@ class Operation(BaseModel):
     app_slug: str
     kind: OperationKind
     target: Literal["instance", "member", "bulk"] = Field(
-        description="Whether it works on the whole instance, on one member, or stands for many member operations."
+        description="Whether the operation works on the whole instance or on one member, or groups many member operations"
+        " (bulk)."
     )
-    member_id: str | None = Field(description="Of a member operation: whom it works on.")
-    new_member_id: str | None = Field(description="Of `replace`: the member that takes the place.")
-    parent_id: str | None = Field(description="The bulk operation that it belongs to.")
+    member_id: str | None = Field(description="For a member operation: the member.")
+    new_member_id: str | None = Field(description="For `replace`: the new member.")
+    parent_id: str | None = Field(description="The bulk operation that this one belongs to.")
     on_failure: Literal["continue", "stop"] | None = Field(
-        description="Of a bulk operation: whether the others go on after a failure."
+        description="For a bulk operation: whether the others continue after a failure."
     )
     status: OperationStatus
-    status_since: datetime
-    phase: str | None = Field(description="`verifying`: the controller is done, the hosts are being looked at.")
-    parameters: dict[str, object] = Field(description="What was asked for beyond the kind, such as a version.")
-    steps: list[OperationStep] = Field(description="What the controller reported, in order.")
-    progress: OperationProgress | None = Field(description="What the controller reported last; null before.")
-    failure: OperationFailure | None = Field(description="Why it is failed, cancelled or expired; else null.")
-    forced: OperationForced | None = Field(description="Who ended it on their word; null otherwise.")
-    children: dict[str, int] | None = Field(description="Of a bulk operation: how many are in which status.")
-    reason: str | None = Field(description="What the person who asked for it said.")
+    status_since: datetime = Field(description="When the operation entered its status.")
+    phase: str | None = Field(description="`verifying`: the controller is done, and the hosts are being inspected.")
+    parameters: dict[str, object] = Field(description="Parameters of the request, such as a version.")
+    steps: list[OperationStep] = Field(description="Steps that the controller reported, in order.")
+    progress: OperationProgress | None = Field(description="Progress that the controller reported last; null before.")
+    failure: OperationFailure | None = Field(
+        description="Why the operation failed, was cancelled or expired; otherwise null."
+    )
+    forced: OperationForced | None = Field(description="Who ended the operation by force; otherwise null.")
+    children: dict[str, int] | None = Field(
+        description="For a bulk operation: number of member operations in each status."
+    )
+    reason: str | None = Field(description="Reason that was given with the request.")
     requested_by: str = Field(description="Id of the user or service account, or of the platform.")
-    requested_by_name: str = Field(description="As it was called then.")
+    requested_by_name: str = Field(description="Name of the requester at that time.")
     correlation_id: CorrelationId
-    attempt: int = Field(description="How often it was claimed.")
-    controller_id: str | None = Field(description="The service account that claimed it last.")
-    replica: str | None = Field(description="The replica of the controller that claimed it last.")
-    cancel_requested_at: datetime | None = Field(description="Since when its controller is asked to stop.")
+    attempt: int = Field(description="Number of times that the operation was claimed.")
+    controller_id: str | None = Field(description="The service account that claimed the operation last.")
+    replica: str | None = Field(description="The replica of the controller that claimed the operation last.")
+    cancel_requested_at: datetime | None = Field(
+        description="When the controller was asked to stop; null if it was not."
+    )
     created_at: datetime
-    claimed_at: datetime | None = Field(description="When it was claimed last.")
+    claimed_at: datetime | None = Field(description="When the operation was last claimed.")
     finished_at: datetime | None
-    deadline_at: datetime = Field(description="When it expires if it has not ended.")
+    deadline_at: datetime = Field(description="When the operation expires if it has not ended.")
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class OperationCancel(Body):
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why the operation is cancelled.")
 
 
 class OperationForce(Body):
-    """End it on a person's word. What would have been verified is recorded as not verified for ever."""
+    """End an operation by force. Its hosts are recorded as not verified permanently."""
 
     reason: Reason
 
@@ -108,12 +117,12 @@ class WorkItem(BaseModel):
     app_slug: str
     kind: OperationKind
     target: Literal["instance", "member", "bulk"] = Field(
-        description="Whether it works on the whole instance or on one member."
+        description="Whether the operation works on the whole instance or on one member."
     )
-    member_id: str | None = Field(description="Of a member operation: whom it works on.")
-    attempt: int = Field(description="How often it was claimed already.")
+    member_id: str | None = Field(description="For a member operation: the member.")
+    attempt: int = Field(description="Number of times that the operation was claimed before.")
     created_at: datetime
-    deadline_at: datetime = Field(description="When it expires if it has not ended.")
+    deadline_at: datetime = Field(description="When the operation expires if it has not ended.")
 
 
 class WorkList(BaseModel):
@@ -124,29 +133,31 @@ class OperationClaim(Body):
     model_config = examples({"replica": "echo-controller-1"})
 
     replica: Replica = Field(
-        description="The name of this replica of the controller. One that comes back under its name resumes its own work."
+        description="Name of this replica of the controller. A replica that returns under its name resumes its own work."
     )
 
 
 class StepReport(Body):
-    """A step by its name. Sending it again changes it; the platform keeps the times."""
+    """A step, identified by its name. Another report of the same name updates it; the platform records the times."""
 
-    name: StepName = Field(description="Yours to choose; the same name is the same step.")
+    name: StepName = Field(description="A name of your choice. The same name is the same step.")
     status: StepStatus
-    message: Line | None = Field(default=None, description="For a person.")
-    member_id: MemberId | None = Field(default=None, description="When it worked on one member.")
+    message: Line | None = Field(default=None, description="An explanation for people.")
+    member_id: MemberId | None = Field(default=None, description="The member that the step works on, if it is one.")
 
 
 class ProgressReport(Body):
-    percent: int | None = Field(default=None, ge=0, le=100)
-    message: Line | None = Field(default=None, description="What you are doing, for a person.")
+    percent: int | None = Field(default=None, ge=0, le=100, description="0 to 100.")
+    message: Line | None = Field(default=None, description="What you are doing, for people.")
 
 
 EXAMPLE_LEASE = "lease_" + "x" * 43  # in examples
 
 
 class Leased(Body):
-    lease_token: LeaseToken = Field(description="From the claim; refused once the lease has lapsed.")
+    lease_token: LeaseToken = Field(
+        description="The lease token of the claim. It is refused once the lease has lapsed."
+    )
 
 
 class OperationReport(Leased):
@@ -159,16 +170,18 @@ class OperationReport(Leased):
     )
 
     steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
-        default=[], description="Those that began or changed since the last report."
+        default=[], description="Steps that began or changed since the last report."
     )
-    progress: ProgressReport | None = Field(default=None, description="Absent: as it was.")
+    progress: ProgressReport | None = Field(default=None, description="Absent: the progress stays as it was.")
 
 
 class LeaseRenewed(BaseModel):
     operation_id: str
     status: OperationStatus
-    lease_until: datetime = Field(description="Report again before then.")
-    cancel_requested: bool = Field(description="Somebody wants it to end: stop at the next safe place, and fail it.")
+    lease_until: datetime = Field(description="When the lease lapses. Report again before then.")
+    cancel_requested: bool = Field(
+        description="Whether cancellation was requested. Stop at the next safe point and fail the operation."
+    )
 
 
 class OperationGiveBack(Leased):

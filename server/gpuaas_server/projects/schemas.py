@@ -10,22 +10,24 @@ from gpuaas_server.kernel.wipe_grades import AskedWipeGrade, WipeGrade
 
 DeleteAfter = Annotated[
     datetime | None,
-    Field(description="Its deletion was asked for: until then it can be undone, then everything in it is removed."),
+    Field(
+        description="Null unless deletion was requested. It can be undone until then; afterwards everything in it is removed."
+    ),
 ]
 
 
 class TenantCreate(Body):
-    slug: Slug = Field(description="Unique on the platform. It does not change; after a deletion it can be used again.")
+    slug: Slug = Field(description="Unique on the platform. It does not change; it can be reused after a deletion.")
     name: Name
 
 
 class TenantUpdate(Body):
     name: Name | None = None
     disabled: bool | None = Field(
-        default=None, description="True: its people may read and end what runs, and change nothing else."
+        default=None, description="True: people can read, and end what runs, but change nothing else."
     )
     wipe_grade: AskedWipeGrade | None = Field(
-        default=None, description="The least that the wipe of its whole hosts has to reach, whatever the SKU asks for."
+        default=None, description="Lowest grade for wipes of whole hosts, even if the SKU requires less."
     )
 
 
@@ -36,7 +38,7 @@ class Tenant(BaseModel):
     disabled: bool
     delete_after: DeleteAfter
     wipe_grade: WipeGrade = Field(
-        description="The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts."
+        description="Lowest grade for wipes of whole hosts. The higher of this and the SKU's applies."
     )
     created_at: datetime
     generation: Generation
@@ -44,14 +46,14 @@ class Tenant(BaseModel):
 
 
 class ProjectCreate(Body):
-    slug: Slug = Field(description="Unique in the tenant. It does not change; after a deletion it can be used again.")
+    slug: Slug = Field(description="Unique in the tenant. It does not change; it can be reused after a deletion.")
     name: Name
 
 
 class ProjectUpdate(Body):
     name: Name | None = None
     disabled: bool | None = Field(
-        default=None, description="True: its people may read and end what runs, and change nothing else."
+        default=None, description="True: people can read, and end what runs, but change nothing else."
     )
 
 

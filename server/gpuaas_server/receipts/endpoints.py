@@ -21,10 +21,10 @@ PATH = "/projects/{project_id}/receipts"
 async def receipt_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("receipt_list")],
-    instance_id: Annotated[InstanceId | None, Query()] = None,
-    operation_id: Annotated[OperationId | None, Query()] = None,
-    allocation_id: Annotated[AllocationId | None, Query()] = None,
-    status: Annotated[ReceiptStatus | None, Query()] = None,
+    instance_id: Annotated[InstanceId | None, Query(description="Only receipts of this instance.")] = None,
+    operation_id: Annotated[OperationId | None, Query(description="Only receipts of this operation.")] = None,
+    allocation_id: Annotated[AllocationId | None, Query(description="Only receipts of this allocation.")] = None,
+    status: Annotated[ReceiptStatus | None, Query(description="Only receipts in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -37,7 +37,7 @@ async def receipt_list(
 @router.get("/receipts", response_model=Page[ReceiptLine], responses=problem_responses())
 async def receipt_list_all(
     call: Annotated[Call, admitted("receipt_list_all")],
-    status: Annotated[ReceiptStatus | None, Query()] = None,
+    status: Annotated[ReceiptStatus | None, Query(description="Only receipts in this status.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

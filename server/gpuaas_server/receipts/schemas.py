@@ -12,26 +12,30 @@ Depth = Literal["stopped", "gone"]
 
 
 class ReceiptFinding(BaseModel):
-    item: str = Field(description="What is there.")
-    why: str = Field(description="The entry of the footprint, or the rule, that names it.")
-    known: bool = Field(description="It was there before the tenant came, so it is nobody's leftover.")
+    item: str = Field(description="What was found.")
+    why: str = Field(description="The footprint entry, or the rule, that names it.")
+    known: bool = Field(description="Whether it was there before the tenant, so that it is not a leftover.")
 
 
 class ReceiptCheck(BaseModel):
-    name: str = Field(description="What was looked at, such as units, processes, ports, paths or credentials.")
-    verdict: Literal["absent", "left", "not_seen"] = Field(description="`not_seen`: the host could not look.")
-    looked_for: list[str] = Field(description="What the footprint names.")
-    found: list[ReceiptFinding] = Field(description="Leftovers first; a long list is cut.")
-    left: int = Field(description="How many leftovers there are in all.")
-    noted: list[str] = Field(description="New since the allocation became active, and named by no footprint.")
-    examined: int = Field(description="How many things were looked at: nought proves nothing.")
-    problem: str = Field(description="Why the host could not look; empty when it could.")
+    name: str = Field(description="What was examined, such as units, processes, ports, paths or credentials.")
+    verdict: Literal["absent", "left", "not_seen"] = Field(
+        description="absent: nothing is left. left: something is left. not_seen: the host could not examine it."
+    )
+    looked_for: list[str] = Field(description="Entries of the footprint.")
+    found: list[ReceiptFinding] = Field(description="What was found, leftovers first. A long list is shortened.")
+    left: int = Field(description="Total number of leftovers.")
+    noted: list[str] = Field(
+        description="Items that are new since the allocation became active and that no footprint names."
+    )
+    examined: int = Field(description="Number of items that were examined. 0 proves nothing.")
+    problem: str = Field(description="Why the host could not examine it; otherwise empty.")
 
 
 class ReceiptProblem(BaseModel):
-    code: str = Field(description="Stable; listed in contract/error-codes.json.")
-    message: str = Field(description="For a person.")
-    next_step: str
+    code: str = Field(description="A stable code; see contract/error-codes.json.")
+    message: str = Field(description="An explanation for people.")
+    next_step: str = Field(description="What a person should do next.")
 
 
 class ReceiptForce(BaseModel):
@@ -44,28 +48,31 @@ class ReceiptLine(BaseModel):
     id: str
     project_id: str
     instance_id: str
-    operation_id: str = Field(description="The teardown that it belongs to.")
+    operation_id: str = Field(description="The teardown that the receipt belongs to.")
     member_id: str = Field(description="The member that was torn down.")
     allocation_id: str
     node_id: str
     depth: Depth = Field(description="`stopped`: nothing runs. `gone`: nothing is left at all.")
     status: ReceiptStatus = Field(
-        description="`left`: something is there. `unseen`: the host could not be asked. `not_verified`: it was forced."
+        description="clean: nothing is left. left: something is left. unseen: the host could not be examined. not_verified:"
+        " the teardown was forced."
     )
-    verified: bool | None = Field(description="Null while pending; false for ever when it was forced.")
-    failure: ReceiptProblem | None = Field(description="Why it is not clean.")
-    left: int = Field(description="How many leftovers were found.")
+    verified: bool | None = Field(description="Null while pending; false permanently when the teardown was forced.")
+    failure: ReceiptProblem | None = Field(description="Why the host is not proven clean.")
+    left: int = Field(description="Number of leftovers.")
     correlation_id: CorrelationId
     created_at: datetime
-    settled_at: datetime | None = Field(description="When its status stopped being pending.")
+    settled_at: datetime | None = Field(description="When the status was decided.")
 
 
 class Receipt(ReceiptLine):
-    """A teardown receipt: each check with its verdict and evidence. Kept after the instance is gone."""
+    """A teardown receipt: each check with its verdict and evidence. It is kept after the instance is decommissioned."""
 
-    checks: list[ReceiptCheck]
+    checks: list[ReceiptCheck] = Field(description="Each check, with its verdict and evidence.")
     footprint: dict[str, list[str]] = Field(
-        description="What the app's manifest says it leaves on a host, by kind: what was looked for."
+        description="What the app leaves on a host according to its manifest, by kind. The checks looked for this."
     )
-    baseline_sha256: str | None = Field(description="Of the host's baseline that it was compared with, on bare metal.")
-    forced: ReceiptForce | None = Field(description="Who accepted it without proof; null otherwise.")
+    baseline_sha256: str | None = Field(
+        description="SHA-256 of the baseline that the host was compared with, for bare metal."
+    )
+    forced: ReceiptForce | None = Field(description="Who accepted the teardown without proof; otherwise null.")

@@ -10,8 +10,8 @@ from gpuaas_server.kernel.http.schemas import Body, Reason
 PrivateKeyCustody = Annotated[
     Literal["builtin", "openbao", "master_key", "destroyed"],
     Field(
-        description="What the private side is under: a key of the secret store (builtin, or openbao, where it needs that"
-        " store to open), or still the master key alone. destroyed: it is gone, since the key signs no more."
+        description="What protects the private key: a key of the secret store (builtin or openbao), or still the master key"
+        " alone. destroyed: the private key no longer exists, because the key no longer signs."
     ),
 ]
 
@@ -21,11 +21,11 @@ class SecretKeyRotate(Body):
 
 
 class SecretKey(BaseModel):
-    """A key that wraps the data keys of secrets. It is never shown, only counted."""
+    """A key that wraps the data keys of secrets. The key itself is never shown."""
 
     id: str
     backend: str = Field(description="builtin (sealed under the master key) or openbao (its transit engine).")
     version: int
-    protects: int = Field(description="How many values are still under it.")
+    protects: int = Field(description="Number of values that are still under the key.")
     created_at: datetime
-    retired_at: datetime | None = Field(description="Since when it is destroyed: everything is under a newer one.")
+    retired_at: datetime | None = Field(description="When the key was destroyed; every value is under a newer one.")

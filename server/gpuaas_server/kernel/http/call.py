@@ -183,14 +183,14 @@ IdempotencyHeader = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern="^[!-~]{8,128}$",
-        description="Repeat a request safely: the same key and body get the same answer for 24 hours, refusals"
-        " included. 401, 423, 429, `idempotency_in_progress` and 5xx are no answers: repeat the request with the same"
-        " key. After any other refusal a new attempt needs a new key.",
+        description="Makes a request safe to repeat: the same key and body get the same answer for 24 hours, also if it is a"
+        " refusal. After 401, 423, 429, `idempotency_in_progress` and 5xx, repeat the request with the same key. After any"
+        " other refusal, use a new key.",
     ),
 ]
 IfMatchHeader = Annotated[
     str | None,
-    Header(alias="If-Match", pattern='^(\\*|"[0-9]{1,19}")$', description="The ETag you read."),
+    Header(alias="If-Match", pattern='^(\\*|"[0-9]{1,19}")$', description="ETag of the resource that you read."),
 ]
 
 

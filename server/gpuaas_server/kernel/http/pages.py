@@ -6,10 +6,10 @@ from typing import Annotated, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-PageLimit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
+PageLimit = Annotated[int, Query(ge=1, le=200, description="Largest number of items.")]
 PageAfter = Annotated[
     str | None,
-    Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Cursor: next_cursor of the page before."),
+    Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Cursor: `next_cursor` of the previous page."),
 ]
 
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item", bound=BaseModel)
 
 class Page(BaseModel, Generic[Item]):
     items: list[Item]
-    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last page.")
 
     @classmethod
     def of(cls, rows: Sequence[Item], limit: int) -> "Page[Item]":

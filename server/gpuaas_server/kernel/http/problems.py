@@ -29,24 +29,24 @@ _BY_STATUS = {
 
 
 class ProblemDocument(BaseModel):
-    """What went wrong, in a form for people (title, detail, next_step) and for programs (code, retryable, details)."""
+    """What went wrong, for people (title, detail, next_step) and for programs (code, retryable, details)."""
 
     type: str = Field(description="A URI that names the code.", examples=["urn:gpuaas:error:no_capacity"])
-    title: str = Field(description="The same for every problem of this code.")
+    title: str = Field(description="The same sentence for every problem of this code.")
     status: int
-    detail: str = Field(description="What went wrong this time, for a person.")
-    code: str = Field(description="Stable; listed in contract/error-codes.json.")
+    detail: str = Field(description="What went wrong this time, for people.")
+    code: str = Field(description="A stable code; see contract/error-codes.json.")
     correlation_id: str = Field(
-        description="Finds the audit record and the logs of this request: tell it to an operator."
+        description="Id for finding the audit record and the logs of this request. Tell it to an operator."
     )
     retryable: bool = Field(
         description="Whether the same request may succeed later. After a refusal (4xx) it needs a new Idempotency-Key,"
         " except for 401, 423, 429 and `idempotency_in_progress`."
     )
-    next_step: str = Field(description="What a person should do.")
+    next_step: str = Field(description="What a person should do next.")
     details: dict[str, object] = Field(
         default_factory=dict,
-        description="For programs, by code: such as the faulty fields, or the id of what is in the way.",
+        description="Details for programs, by code: for example the faulty fields, or the id of what is in the way.",
     )
 
 

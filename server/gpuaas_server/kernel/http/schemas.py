@@ -36,7 +36,7 @@ Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$"
 Reason = Annotated[
     str,
     StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$"),
-    Field(description="Why, for those who read the audit trail later."),
+    Field(description="The reason, for the audit trail."),
 ]
 
 
@@ -55,13 +55,16 @@ Day = Annotated[date, Field(strict=False), BeforeValidator(_spelled_out)]
 HealthStatus = Literal["unknown", "progressing", "healthy", "degraded", "unhealthy"]
 Generation = Annotated[
     int,
-    Field(description="Grows with every change. Where a call takes `If-Match`, this number in quotes is its value."),
+    Field(description="Grows with every change. In quotes, it is the value for `If-Match`."),
 ]
 CorrelationId = Annotated[
-    str, Field(description="Finds all that one request caused: audit records, events, operations, host tasks and logs.")
+    str,
+    Field(
+        description="Shared by everything that one request caused: audit records, events, operations, host tasks and logs."
+    ),
 ]
 AllowedActions = Annotated[
-    list[str], Field(description="What you may ask for now, given your roles and its state: names of operations.")
+    list[str], Field(description="Names of the actions that your roles and the state of the resource allow now.")
 ]
 
 
