@@ -42,9 +42,9 @@ no time), two tenants, one run. First nobody else is there; then the other tenan
 4 uploads of {BLOB_BYTES >> 20} MiB (checked, then deleted), {BUSY_GPUS} create–release cycles at its GPU quota, 8 event
 streams, sign-ins as fast as they are let; changes are held to the default pace ({PACE["tenant_changes_per_second"]} a second)
 after a burst that is spent before, and uploads to their default pace. Its client runs on the same machine at the lowest
-priority, as one elsewhere would cost nothing. Measured, {SAMPLES} times each, one at a time: from the request for one GPU
-until the SDK knows that it is active; and from the request that deletes an SSH grant until the host has reported that it is
-out. Ratio of the p99s."""
+priority and writes nothing to its disk, as one elsewhere would cost nothing. Measured, {SAMPLES} times each, one at a time:
+from the request for one GPU until the SDK knows that it is active; and from the request that deletes an SSH grant until the
+host has reported that it is out. Ratio of the p99s."""
 
 
 @dataclass(slots=True)
@@ -125,7 +125,11 @@ def busy(sandbox: Sandbox, quick: bool) -> Iterator[None]:
         sandbox.server.url, credentials.username, str(credentials.password), sandbox.project_id, size, 4, BUSY_GPUS, 8
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.busy_tenant"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=REPOSITORY
+        [sys.executable, "-m", "benchmarks.busy_tenant"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=REPOSITORY,
+        start_new_session=True,
     )
     try:
         if process.stdin is None or process.stdout is None:

@@ -55,3 +55,10 @@ def test_the_supervisor_sleeps_until_a_child_ends_and_then_starts_it_again(serve
     while server.children("worker") in ([], [killed]) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert server.children("worker") not in ([], [killed])
+
+
+def test_all_that_a_server_keeps_is_in_its_data_directory_which_others_cannot_list(server: RunningServer) -> None:
+    data_dir = server.directory / "var"
+    assert (data_dir / "postgres" / "data" / "PG_VERSION").exists()
+    assert data_dir.stat().st_mode & 0o077 == 0o011
+    assert (data_dir / "keys").stat().st_mode & 0o077 == 0

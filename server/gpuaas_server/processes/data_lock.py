@@ -9,11 +9,19 @@ from gpuaas_server.kernel.start import StartFailed
 LOCK_FILE = "supervisor.lock"
 
 
+def create_data_directory(data_dir: Path) -> None:
+    """Create the directory so that only its owner can list it, and the embedded database's account can walk through it.
+
+    If it were closed to that account, the database would have to live elsewhere and stay behind when the directory is removed.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
+
+
 class DataDirectoryLock:
     """Held by an open file for as long as the process lives, and not a moment longer, however it ends."""
 
     def __init__(self, data_dir: Path) -> None:
-        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        create_data_directory(data_dir)
         self._path = data_dir / LOCK_FILE
         self._file: int | None = None
 

@@ -180,7 +180,6 @@ class Supervisor:
 
     def _initialise(self) -> None:
         """Migrate, make keys and the first administrator; in a process of its own, since it is seldom needed."""
-        self.settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.stopping:
             return
         command = [sys.executable, "-m", "gpuaas_server.main", "init"]

@@ -29,6 +29,7 @@ from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes.machine import SUBJECT as ALL_NODES
 from gpuaas_server.nodes.reconciler import MaintenanceReconciler, NodeLivenessReconciler
 from gpuaas_server.pki import service as pki
+from gpuaas_server.processes.data_lock import create_data_directory
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
 from gpuaas_server.secrets.keys import REWRAP
@@ -86,7 +87,7 @@ def _serve_metrics(settings: Settings) -> None:
         return
     host, _, port = settings.worker_metrics_bind.rpartition(":")
     server, _ = start_http_server(int(port), host.strip("[]"), registry)
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    create_data_directory(settings.data_dir)
     (settings.data_dir / METRICS_ADDRESS).write_text(f"{host}:{server.server_port}\n")
 
 
