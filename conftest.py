@@ -5,11 +5,14 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from gpuaas_sdk.testing import Sandbox
+from gpuaas_sdk.testing.prepared_data import FOLDER_VARIABLE
+from system_support.file_order import sort_longest_first
 from system_support.server import RunningServer
 
 OF_THE_TESTS = ("GPUAAS_TEST_", "GPUAAS_WRITE_GOLDEN")
@@ -32,9 +35,20 @@ def pytest_configure(config: pytest.Config) -> None:
     # Whoever runs the tests in the background has SIGINT ignored; children would inherit that, and hear no Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    home = tempfile.mkdtemp(prefix="gpuaas-config-")
-    os.environ["XDG_CONFIG_HOME"] = home
-    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    os.environ["XDG_CONFIG_HOME"] = _folder_of_run(config, "gpuaas-config-")
+    if config.getoption("numprocesses", None):  # the processes have it from here, and share what the first server makes
+        os.environ[FOLDER_VARIABLE] = _folder_of_run(config, "gpuaas-prepared-")
+
+
+def _folder_of_run(config: pytest.Config, prefix: str) -> str:
+    folder = tempfile.mkdtemp(prefix=prefix)
+    os.chmod(folder, 0o755)  # noqa: S103 - the database's own account must be able to enter
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sort_longest_first(items, Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")

@@ -88,6 +88,8 @@ def _install(root: Path) -> None:
     """Use what `make setup` has installed here: with links, because an installation of its own takes minutes."""
     (root / "tools" / "setup").write_text("#!/bin/sh\n")
     (root / ".venv").symlink_to(REPOSITORY / ".venv")
+    if (REPOSITORY / ".mypy_cache").exists():  # what mypy knows of the files that are the same
+        shutil.copytree(REPOSITORY / ".mypy_cache", root / ".mypy_cache")
     if (REPOSITORY / "console" / "node_modules").exists():
         (root / "console" / "node_modules").symlink_to(REPOSITORY / "console" / "node_modules")
         shutil.copy(REPOSITORY / "console/src/api/schema.d.ts", root / "console/src/api")

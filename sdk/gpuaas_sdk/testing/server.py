@@ -14,7 +14,9 @@ from pathlib import Path
 
 from gpuaas_sdk import Client, PasswordCredentials
 from gpuaas_sdk.testing.ports import free_port
+from gpuaas_sdk.testing.prepared_data import ADMIN_FILE, DATA, copy_prepared_data
 
+WORKER_ADDRESS_FILE = "worker-metrics.address"
 START_SECONDS = 180.0  # guards against a hang: on a busy machine a start is slow
 
 
@@ -38,13 +40,14 @@ class RunningServer:
         url = f"http://127.0.0.1:{port}"
         environment = {
             **os.environ,
-            "GPUAAS_DATA_DIR": str(directory / "var"),
+            "GPUAAS_DATA_DIR": str(directory / DATA),
             "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
             "GPUAAS_AGENT_URLS": json.dumps([url]),
             "GPUAAS_LOG_LEVEL": "INFO",
             **{f"GPUAAS_{name.upper()}": value for name, value in settings.items()},
         }
         environment.pop("GPUAAS_DATABASE_URL", None) if "database_url" not in settings else None
+        copy_prepared_data(directory, settings, cls._initialise)
         log_file = directory / "server.log"
         server = cls(cls._spawn(environment, directory, log_file), directory, url, log_file, environment=environment)
         try:
@@ -52,10 +55,24 @@ class RunningServer:
         except BaseException:  # the caller has no object yet with which to stop it
             server.__exit__()
             raise
-        if (directory / "admin.json").exists():  # absent on a replica, see `replica_of`
-            admin = json.loads((directory / "admin.json").read_text())
+        if (directory / ADMIN_FILE).exists():  # absent on a replica, see `replica_of`
+            admin = json.loads((directory / ADMIN_FILE).read_text())
             server.admin_email, server.admin_password = admin["email"], admin["password"]
         return server
+
+    @classmethod
+    def _initialise(cls, directory: Path) -> None:
+        """Runs a server in the directory until it is ready once, so that its data are there."""
+        bind = f"127.0.0.1:{free_port()}"
+        environment = {**os.environ, "GPUAAS_DATA_DIR": str(directory / DATA), "GPUAAS_HTTP_BIND": bind}
+        environment.pop("GPUAAS_DATABASE_URL", None)
+        log_file = directory / "server.log"
+        server = cls(cls._spawn(environment, directory, log_file), directory, f"http://{bind}", log_file)
+        try:
+            server.wait_ready()
+        finally:
+            server.stop()
+        (directory / DATA / WORKER_ADDRESS_FILE).unlink(missing_ok=True)  # of a worker that has ended
 
     @classmethod
     def replica_of(cls, first: "RunningServer", **settings: str) -> "RunningServer":
@@ -80,7 +97,7 @@ class RunningServer:
 
     @staticmethod
     def _spawn(environment: dict[str, str], directory: Path, log_file: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(directory / "admin.json")]
+        command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(directory / ADMIN_FILE)]
         with log_file.open("ab") as log:
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
