@@ -7,6 +7,7 @@ from starlette.responses import Response
 from gpuaas_server.access.credentials import PURPOSE, new_key_pair
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.pki.service import SshPublicKey
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import PreparedSecret, SecretOwner, SecretRef
@@ -29,6 +30,6 @@ async def with_new_key(
     except Problem:
         await secrets.secret_discard(platform, prepared)
         raise
-    if "Idempotent-Replayed" in answer.headers:  # the first request's key is the key
+    if idempotency.is_replay(answer):  # the first request's key is the key
         await secrets.secret_discard(platform, prepared)
     return answer

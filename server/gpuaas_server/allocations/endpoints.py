@@ -49,11 +49,11 @@ async def allocation_create(
     timeline).
     """
     tenant_id, settings = call.caller.tenant_id, call.platform.settings
-    call.count_changes(body.count - 1)
     return await call.change(
         lambda tx: creation.allocation_create(tx, settings, call.caller, tenant_id, project_id, body),
         status=201,
         verb_checks_replay=True,
+        changes=body.count,
     )
 
 

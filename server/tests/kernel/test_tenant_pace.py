@@ -70,6 +70,18 @@ def test_many_things_in_one_request_are_paid_for_by_what_comes_next(clock: Clock
     assert pace.reserve("b") == 0
 
 
+def test_what_came_to_nothing_is_taken_back_and_gives_no_advance(clock: Clock) -> None:
+    pace = TenantPace(8.0, 4, clock)
+    pace.count("a", 7)
+    pace.count("a", -7)
+    assert [pace.reserve("a") for _ in range(5)] == [0, 0, 0, 0, 0.125]
+    clock.now += 60
+    pace.count("a", 7)
+    clock.now += 60
+    pace.count("a", -7)  # paid for by the time that has passed
+    assert [pace.reserve("a") for _ in range(5)] == [0, 0, 0, 0, 0.125]
+
+
 def test_a_sender_of_bytes_is_slowed_down_and_never_refused(clock: Clock) -> None:
     pace = TenantPace(1024, 1024, clock, longest_wait=inf)
     assert [pace.reserve("a", 1024) for _ in range(3)] == [0, 1, 2]

@@ -84,12 +84,27 @@ class Call:
         status: int = 200,
         *,
         verb_checks_replay: bool = False,
+        changes: int = 1,
     ) -> Response:
         """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row.
 
         A verb that sends statements ahead checks for the replay itself (`Tx.check_replay`). Two that lock the same things in
-        another order lose nothing but time: the one that PostgreSQL ends runs again.
+        another order lose nothing but time: the one that PostgreSQL ends runs again. `changes` is how many the request counts
+        for at its tenant's pace; one that is refused, or was answered before, counts for one.
         """
+        self._count_changes(changes - 1)  # now, so that those sent beside it wait for it
+        try:
+            response = await self._change_despite_deadlocks(verb, status, verb_checks_replay)
+        except Exception:
+            self._count_changes(1 - changes)
+            raise
+        if idempotency.is_replay(response):
+            self._count_changes(1 - changes)
+        return response
+
+    async def _change_despite_deadlocks(
+        self, verb: Callable[[Tx], Awaitable[BaseModel | None]], status: int, verb_checks_replay: bool
+    ) -> Response:
         for _ in range(DEADLOCK_TRIES - 1):
             with suppress(DeadlockDetected):
                 return await self._change(verb, status, verb_checks_replay)
@@ -132,10 +147,10 @@ class Call:
         paces: TenantPaces = self.request.app.state.gate.paces
         await paces.upload_bytes.wait_turn(self.caller.tenant_id, size_bytes)
 
-    def count_changes(self, further: int) -> None:
-        """Count what one request asks for beyond its first resource, so that a large request counts as many changes."""
-        paces: TenantPaces = self.request.app.state.gate.paces
-        if further > 0 and self.actor.tenant_id:  # the platform's own people belong to no tenant
+    def _count_changes(self, further: int) -> None:
+        """Count what one request asks for beyond its first resource, or, below zero, take it back."""
+        if further and self.actor.tenant_id:  # the platform's own people belong to no tenant
+            paces: TenantPaces = self.request.app.state.gate.paces
             paces.changes.count(self.actor.tenant_id, further)
 
     @property

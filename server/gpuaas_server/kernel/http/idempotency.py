@@ -21,6 +21,7 @@ from gpuaas_server.kernel.rows import columns_of, execute, execute_scalar
 from gpuaas_server.kernel.sealer import Sealer
 
 PROBLEM_TYPE = "application/problem+json"
+_REPLAYED = "Idempotent-Replayed"
 _PURPOSE = "idempotent-answer"
 # Who you are (401, 423), how fast you may ask (429), and what the key itself is: nothing of that says what became of the
 # request, and the same request may be sent again under its key.
@@ -80,8 +81,12 @@ def respond(answer: StoredAnswer) -> Response:
 
 def replay(stored: StoredAnswer) -> Response:
     response = respond(stored)
-    response.headers["Idempotent-Replayed"] = "true"
+    response.headers[_REPLAYED] = "true"
     return response
+
+
+def is_replay(response: Response) -> bool:
+    return _REPLAYED in response.headers
 
 
 @dataclass(frozen=True, slots=True)

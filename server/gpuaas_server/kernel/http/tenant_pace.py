@@ -60,7 +60,7 @@ class TenantPace:
         return max(0.0, wait)
 
     def count(self, tenant_id: str, units: int) -> None:
-        """Count units that are let through already: what the tenant does next waits for them."""
+        """Count units that are let through already: what the tenant does next waits for them. Below zero takes them back."""
         now = self._clock()
         self._keep(tenant_id, self._over(tenant_id, now) + units * self._seconds_each, now)
 
