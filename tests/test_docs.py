@@ -21,6 +21,7 @@ from gpuaas_lab import cli as lab_cli
 from gpuaas_sdk import GpuaasError
 from gpuaas_sdk.testing import Sandbox
 from gpuaas_server import main as server_cli
+from gpuaas_server.identity.rules import SCOPES
 from system_support.documents import REPOSITORY, Example, anchors, examples, links, pages, simple_commands
 from system_support.reader import ADDRESS, Reader
 from system_support.server import RunningServer
@@ -35,6 +36,20 @@ ALL_EXAMPLES = [example for page in pages() for example in examples(page)]
 def test_every_link_leads_somewhere(page: Path) -> None:
     broken = [link for link in links(page) if not _resolves(page, link)]
     assert not broken, f"{page.relative_to(REPOSITORY)} links to {broken}"
+
+
+def test_every_file_that_the_guide_for_contributors_names_exists() -> None:
+    """A name may begin anywhere below the root: `kernel/ids.py`. One with a placeholder is left out."""
+    listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
+    files = [f"/{name}" for name in listed.split()]
+    named = set(re.findall(r"`([\w./-]+\.(?:py|tsx?|md|tsv|json|sql))`", (REPOSITORY / "CONTRIBUTING.md").read_text()))
+    assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == []
+
+
+def test_the_page_about_programs_explains_every_scope() -> None:
+    page = (REPOSITORY / "docs/howto/give-a-program-access.md").read_text()
+    explained = re.findall(r"^\| `([a-z]+:[a-z]+)` \|", page, re.MULTILINE)
+    assert sorted(explained) == sorted(SCOPES), "docs/howto/give-a-program-access.md has a row for each scope"
 
 
 def _resolves(page: Path, link: str) -> bool:

@@ -29,6 +29,8 @@ def change_server(tree: Tree, names: Names) -> None:
         f"from gpuaas_server.{many} import endpoints as {many}\n",
     )
     tree.add_entry(f"{SERVER}/app.py", "NOUNS = (", f"    {many},\n")
+    # What a project's own `allowed_actions` offers: clients learn there who may create one.
+    tree.add_entry(f"{SERVER}/projects/service.py", "_PROJECT_VERBS = (", f'    "{one}_create",\n')
     rules = {"create": "_ADMINISTER_PROJECT", "list": _READ, "show": _READ, "delete": "_END_IN_PROJECT"}
     rows = "".join(f'    "{one}_{verb}": {rule},\n' for verb, rule in rules.items())
     heading = f"    # {names.spell('Sample items')}\n"

@@ -64,4 +64,5 @@ class Rule:
     grants: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "grants", self.roles | self.also | {self.scope} if self.scope else self.roles)
+        scopes = self.also | ({self.scope} if self.scope else set())
+        object.__setattr__(self, "grants", self.roles | scopes)

@@ -31,7 +31,7 @@ from gpuaas_server.identity.principals import (
     service_account_principal,
     user_principal,
 )
-from gpuaas_server.identity.rules import SCOPES, Level, Verdict
+from gpuaas_server.identity.rules import SCOPES, Level, Rule, Verdict
 from gpuaas_server.kernel.caller import Caller
 
 TENANT_ROLES = ["tenant_admin", "project_admin", "project_member", "project_viewer"]
@@ -214,6 +214,13 @@ def test_an_app_with_an_endpoint_that_the_policy_does_not_know_does_not_start() 
     app.include_router(router)
     with pytest.raises(RuntimeError, match="surprising_endpoint"):
         assert_policy_covers(app)
+
+
+def test_further_scopes_count_in_a_rule_without_a_first_one() -> None:
+    assert Rule(Level.PROJECT, frozenset({"project_admin"}), also=frozenset({"apps:control"})).grants == {
+        "project_admin",
+        "apps:control",
+    }
 
 
 def test_an_app_without_the_endpoint_of_a_rule_does_not_start() -> None:

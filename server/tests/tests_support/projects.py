@@ -1,4 +1,4 @@
-"""A project with an active allocation on an enrolled host, and somebody for each role: for tests of machine access."""
+"""A project, with a person for each role and a program for each scope. `furnished` gives it active allocations."""
 
 import base64
 from dataclasses import dataclass
@@ -48,21 +48,28 @@ class Project:
             return list(await cursor.fetchall()) if cursor.description else []
 
 
+async def empty(site: Site) -> Project:
+    """A new project in a new tenant."""
+    tenant = (await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"}))["id"]
+    made = await site.admin.post(f"/tenants/{tenant}/projects", {"slug": "train", "name": "Train"})
+    return Project(site, tenant, made["id"], [])
+
+
 async def furnished(site: Site, allocations: int = 1) -> Project:
+    """A new project with active allocations on an enrolled host."""
     host, admin = await site.host(), site.admin
     await host.call("POST", "/inventory", inventory(*(slot(index) for index in range(allocations))))
     await admin.post(f"/nodes/{host.node_id}/slots/approve", {})
-    tenant = (await admin.post("/tenants", {"slug": "acme", "name": "Acme"}))["id"]
-    project = (await admin.post(f"/tenants/{tenant}/projects", {"slug": "train", "name": "Train"}))["id"]
+    project = await empty(site)
     sku = {"name": "h100", "shape": "gpu_slice", "gpu_model": slot(0)["gpu_model"], "gpu_counts": [1]}
     await admin.post("/skus", sku | {"price_per_gpu_hour_minor": 200, "currency": "EUR"})
     body = {"sku": "h100", "gpu_count": 1, "count": allocations}
-    made = await admin.post(f"/projects/{project}/allocations", body)
-    found = Project(site, tenant, project, [item["id"] for item in made["items"]])
-    await found.sql(
+    made = await admin.post(f"{project.path}/allocations", body)
+    project.allocations += [item["id"] for item in made["items"]]
+    await project.sql(
         "UPDATE allocations SET state = 'active', ssh_address = '10.0.0.1', ssh_port = 22, ssh_user = 'gpu'"
     )
-    return found
+    return project
 
 
 @dataclass

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpuaas_server.kernel.context import Platform
-from tests_support import agents
+from tests_support import agents, projects
 from tests_support.agents import Site
+from tests_support.projects import Project
 
 
 @pytest.fixture
@@ -16,8 +17,5 @@ async def site(platform: Platform) -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def project(site: Site) -> str:
-    """The path of a new project in a new tenant."""
-    tenant = await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"})
-    made = await site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "train", "name": "Train"})
-    return f"/projects/{made['id']}"
+async def project(site: Site) -> Project:
+    return await projects.empty(site)

@@ -12,23 +12,24 @@ from gpuaas_server.work import leases  # with states
 from gpuaas_server.work.worker import Worker  # with states
 from tests_support.agents import MovableClock  # with states
 from tests_support.agents import Json, Site
+from tests_support.projects import Project
 
 
-async def create(site: Site, project: str, name: str = "first") -> Json:
-    return await site.admin.post(f"{project}/sample-items", {"name": name})
+async def create(site: Site, project: Project, name: str = "first") -> Json:
+    return await site.admin.post(f"{project.path}/sample-items", {"name": name})
 
 
-async def list_names(site: Site, project: str, query: str = "") -> list[str]:
-    return [one["name"] for one in (await site.admin.get(f"{project}/sample-items{query}"))["items"]]
+async def list_names(site: Site, project: Project, query: str = "") -> list[str]:
+    return [one["name"] for one in (await site.admin.get(f"{project.path}/sample-items{query}"))["items"]]
 
 
-async def list_events(site: Site, project: str, subject: str) -> list[str]:
-    return [one["type"] for one in (await site.admin.get(f"{project}/events?subject={subject}"))["items"]]
+async def list_events(site: Site, project: Project, subject: str) -> list[str]:
+    return [one["type"] for one in (await site.admin.get(f"{project.path}/events?subject={subject}"))["items"]]
 
 
-async def test_one_sample_item_is_created_shown_and_deleted(site: Site, project: str) -> None:
+async def test_one_sample_item_is_created_shown_and_deleted(site: Site, project: Project) -> None:
     created = await create(site, project)
-    path = f"{project}/sample-items/{created['id']}"
+    path = f"{project.path}/sample-items/{created['id']}"
     assert created["allowed_actions"] == ["sample_item_delete"]
     assert await site.admin.get(path) == created
     assert (await site.admin.call("DELETE", path)).status_code == 204
@@ -37,31 +38,39 @@ async def test_one_sample_item_is_created_shown_and_deleted(site: Site, project:
     assert await list_names(site, project) == []
 
 
-async def test_every_change_has_an_audit_record_and_an_event(site: Site, project: str) -> None:
+async def test_every_change_has_an_audit_record_and_an_event(site: Site, project: Project) -> None:
     created = await create(site, project)
-    await site.admin.call("DELETE", f"{project}/sample-items/{created['id']}")
-    records = (await site.admin.get(f"{project}/audit?resource_id={created['id']}"))["items"]
+    await site.admin.call("DELETE", f"{project.path}/sample-items/{created['id']}")
+    records = (await site.admin.get(f"{project.path}/audit?resource_id={created['id']}"))["items"]
     assert [one["action"] for one in records] == ["sample_item_delete", "sample_item_create"]
     assert await list_events(site, project, created["id"]) == ["sample_item.created", "sample_item.deleted"]
 
 
-async def test_a_name_is_used_once_in_a_project(site: Site, project: str) -> None:
+async def test_members_read_it_and_administrators_create_it(site: Site, project: Project) -> None:
+    created, member = await create(site, project), await project.person("project_member")
+    assert (await member.get(f"{project.path}/sample-items/{created['id']}"))["allowed_actions"] == []
+    assert (await member.call("POST", f"{project.path}/sample-items", {"name": "second"})).status_code == 403
+    offered = [(await one.get(project.path))["allowed_actions"] for one in (site.admin, member)]
+    assert ["sample_item_create" in actions for actions in offered] == [True, False]
+
+
+async def test_a_name_is_used_once_in_a_project(site: Site, project: Project) -> None:
     await create(site, project)
-    refused = await site.admin.call("POST", f"{project}/sample-items", {"name": "first"})
+    refused = await site.admin.call("POST", f"{project.path}/sample-items", {"name": "first"})
     assert (refused.status_code, refused.json()["code"]) == (409, "already_exists")
 
 
-async def test_a_list_comes_in_pages_newest_first(site: Site, project: str) -> None:
+async def test_a_list_comes_in_pages_newest_first(site: Site, project: Project) -> None:
     for name in ("first", "second", "third"):
         await create(site, project, name)
-    page = await site.admin.get(f"{project}/sample-items?limit=2")
+    page = await site.admin.get(f"{project.path}/sample-items?limit=2")
     assert [one["name"] for one in page["items"]] == ["third", "second"]
     assert await list_names(site, project, f"?after={page['next_cursor']}") == ["first"]
 
 
-async def test_the_database_shows_it_to_its_own_tenant_only(platform: Platform, site: Site, project: str) -> None:
+async def test_the_database_shows_it_to_its_own_tenant_only(platform: Platform, site: Site, project: Project) -> None:
     created = await create(site, project)
-    place = (project.removeprefix("/projects/"), created["id"])
+    place = (project.id, created["id"])
     async with platform.database.connection(PLATFORM) as connection:
         row = await queries.sample_item_show(connection, *place)
     assert row is not None
@@ -87,7 +96,7 @@ async def read_state(platform: Platform, item: Json) -> str:
     return row.state
 
 
-async def test_it_goes_through_its_states_in_time(platform: Platform, site: Site, project: str) -> None:
+async def test_it_goes_through_its_states_in_time(platform: Platform, site: Site, project: Project) -> None:
     created = await create(site, project)
     platform.clock = clock = MovableClock()
     seen = [created["state"]]
