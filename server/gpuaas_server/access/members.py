@@ -1,7 +1,5 @@
 """Members of a project. Whoever may no longer use its allocations is also locked out of those that they can log in to."""
 
-from collections.abc import Callable
-
 from gpuaas_server.access import queries
 from gpuaas_server.access.rows import GrantRow, RevokedCertificate
 from gpuaas_server.allocations import service as allocations
@@ -9,9 +7,8 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Member, RoleTarget
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 
-RequireMatch = Callable[[int], None]
 ONLY_READS = "project_viewer"
 
 

@@ -1,6 +1,6 @@
 """The verbs of artifacts, and what other nouns ask: the states of digests, and why one may not be launched."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.artifacts import backends, queries
@@ -34,7 +34,7 @@ from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
@@ -48,7 +48,6 @@ __all__ = [
     "CHECK",
     "ArtifactState",
     "Refusal",
-    "RequireMatch",
     "artifact_blob_key",
     "artifact_document",
     "artifact_evidence_add",
@@ -71,7 +70,6 @@ __all__ = [
 ]
 
 CHECK = "artifact_check"
-RequireMatch = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)

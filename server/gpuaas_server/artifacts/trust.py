@@ -1,7 +1,5 @@
 """A tenant's trust: whether launches need a signature, and by whose keys."""
 
-from collections.abc import Callable
-
 from gpuaas_server.artifacts import queries
 from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
@@ -11,7 +9,7 @@ from gpuaas_server.artifacts.service import CHECK
 from gpuaas_server.artifacts.signatures import read_key
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
@@ -20,7 +18,6 @@ from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 MAX_KEYS = 50
-RequireMatch = Callable[[int], None]
 
 
 async def trust_policy_show(connection: Connection, tenant_id: str) -> TrustPolicy:

@@ -1,19 +1,18 @@
 """Quotas: what a tenant, and each of its projects, may use, and the counting against it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import quota_queries as queries
 from gpuaas_server.capacity.rows import QuotaRow
 from gpuaas_server.capacity.schemas import Quota, QuotaSet
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 
-RequireMatch = Callable[[int], None]
 _DETAILS = {
     "artifacts": "The {scope}'s quota is {limit} artifacts, {used} are in use, and {wanted} more was asked for.",
     "artifact_bytes": "The {scope}'s quota is {limit} bytes of artifacts, {used} are in use, and {wanted} more were asked for.",

@@ -1,20 +1,16 @@
 """SKUs: what can be ordered."""
 
-from collections.abc import Callable
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, sku_queries
 from gpuaas_server.capacity.rows import NewSku, RequestedSku
 from gpuaas_server.capacity.schemas import Sku, SkuCreate, SkuUpdate
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wipe_grades import require_possible_grade
-
-RequireMatch = Callable[[int], None]
 
 
 async def sku_list(connection: Connection, after: str | None, limit: int) -> Page[Sku]:

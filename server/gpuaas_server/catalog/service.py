@@ -1,6 +1,6 @@
 """The verbs of apps, and what other nouns ask of the catalogue: what may be launched, and what its users should know."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -15,7 +15,7 @@ from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
@@ -29,7 +29,6 @@ __all__ = [
     "PlacementFacts",
     "Reason",
     "Refusal",
-    "RequireMatch",
     "VersionNotice",
     "active_versions_on_digest",
     "app_document",
@@ -50,7 +49,6 @@ __all__ = [
 ]
 
 
-RequireMatch = Callable[[int], None]
 _APP_VERBS = ("app_version_register", "app_visibility_set")
 
 

@@ -15,11 +15,11 @@ from gpuaas_server.catalog.schemas import (
     AppVersionRetire,
 )
 from gpuaas_server.catalog.semver import precedence
-from gpuaas_server.catalog.service import RequireMatch, reason_documents
+from gpuaas_server.catalog.service import reason_documents
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page

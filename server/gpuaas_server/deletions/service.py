@@ -8,14 +8,14 @@ from gpuaas_server.deletions.machine import can_undo, describe
 from gpuaas_server.deletions.queries import NewDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.schemas import Project, Tenant
-from gpuaas_server.projects.service import DeletionTarget, RequireMatch
+from gpuaas_server.projects.service import DeletionTarget
 from gpuaas_server.work import leases
 
 WORK = "deletion"

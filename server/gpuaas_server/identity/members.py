@@ -3,7 +3,6 @@
 The last administrator of the platform, or of a tenant, cannot be removed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -12,7 +11,7 @@ from gpuaas_server.identity.queries import bindings as queries
 from gpuaas_server.identity.queries import users as user_queries
 from gpuaas_server.identity.schemas import Member
 from gpuaas_server.identity.signing_keys import TOPIC
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
@@ -20,7 +19,6 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
-RequireMatch = Callable[[int], None]
 _ADMIN_ROLES = ("platform_admin", "tenant_admin")
 
 

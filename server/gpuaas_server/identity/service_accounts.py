@@ -7,7 +7,6 @@ from datetime import datetime
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
-from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END
 from gpuaas_server.identity.queries import service_accounts as queries
@@ -24,7 +23,7 @@ from gpuaas_server.identity.schemas import (
 )
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page

@@ -8,7 +8,6 @@ from gpuaas_server.identity import members
 from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.lockouts import username_digest
 from gpuaas_server.identity.logins import ProvenPassword
-from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.passwords import HashedPassword
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, SSH_KEYS_DELETE, USER, Principal
@@ -26,7 +25,7 @@ from gpuaas_server.identity.schemas import (
 )
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Actor, Platform, Tx
+from gpuaas_server.kernel.context import Actor, Platform, RequireMatch, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page

@@ -13,6 +13,9 @@ from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wakeups import Wakeups
 
+# Called with the generation of a locked row: refuses a change that was prepared against another one (If-Match).
+RequireMatch = Callable[[int], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -1,6 +1,6 @@
 """The verbs of tenants and projects, and the place that a project is (for the gate)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -10,7 +10,7 @@ from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import wipe_grades
 from gpuaas_server.kernel.caller import NOBODY, Caller
-from gpuaas_server.kernel.context import Actor, Tx
+from gpuaas_server.kernel.context import Actor, RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
@@ -27,7 +27,6 @@ from gpuaas_server.projects.schemas import (
     TenantUpdate,
 )
 
-RequireMatch = Callable[[int], None]
 ProjectFacts = queries.ProjectFacts
 Row = TypeVar("Row")
 _TENANT_VERBS = (
