@@ -11,13 +11,16 @@ from dataclasses import dataclass
 class Stage:
     """`where` picks the rows of the place (`%(place)s`); `children` are (table, column that names the row's id).
 
-    `instead`: the rows stay, and this is set in them. Conditions leave out what lives: it is never removed.
+    `instead`: the rows stay, and this is set in them; `kept` names their other columns. A new column goes into one of the two:
+    what people wrote into `instead`, what a bill or a proof needs into `kept`. Conditions leave out what lives: it is never
+    removed.
     """
 
     table: str
     where: str
     children: tuple[tuple[str, str], ...] = ()
     instead: str = ""
+    kept: str = ""
 
 
 PROJECT_STAGES = (
@@ -33,6 +36,10 @@ PROJECT_STAGES = (
         ),
         "name = NULL, failure = NULL, release_reason = NULL, forced = NULL, ssh_address = NULL, ssh_port = NULL,"
         " ssh_user = NULL, purged_at = %(now)s",
+        "id, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model, gpu_count, node_id, state, state_since,"
+        " deadline_at, phase, attempt, generation, host_generation, access_wanted, access_sent, release_by, counted, unproven,"
+        " baseline_sha256, wipe_requirements, wipe_evidence, release_key_generation, created_by, correlation_id, created_at,"
+        " active_at, ended_at, history_removed_at",
     ),
     Stage(
         "app_operations", "project_id = %(place)s AND finished_at IS NOT NULL", (("runtime_secrets", "operation_id"),)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gpuaas_server.deletions.inventory import KEPT, purged_tables
+from gpuaas_server.deletions.inventory import KEPT, PROJECT_STAGES, TENANT_STAGES, Stage, purged_tables
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
 from tests_support.agents import Json
@@ -39,6 +39,22 @@ async def test_every_table_with_a_tenant_or_project_is_purged_or_is_said_to_be_k
     """A new table belongs into deletions/inventory.py: into a stage, or into KEPT with the reason."""
     assert set(await place_tables(platform)) <= purged_tables() | set(KEPT)
     assert set(KEPT) & purged_tables() == {"allocations", "events"}  # partly: see there
+
+
+@pytest.mark.parametrize(
+    "stage", [one for one in (*PROJECT_STAGES, *TENANT_STAGES) if one.instead], ids=lambda one: one.table
+)
+async def test_every_column_of_rows_that_stay_is_emptied_or_is_said_to_be_kept(
+    platform: Platform, stage: Stage
+) -> None:
+    query = (
+        "SELECT column_name AS line FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s"
+    )
+    emptied = {part.split("=")[0].strip() for part in stage.instead.split(",")}
+    kept = {part.strip() for part in stage.kept.split(",")}
+    unnamed = set(await lines(platform, query, stage.table)) - emptied - kept
+    assert not unnamed, f"deletions/inventory.py: name {sorted(unnamed)} in `instead` or in `kept` of {stage.table}"
+    assert not emptied & kept
 
 
 async def test_a_purged_tenant_leaves_what_is_named_and_nothing_else(
