@@ -25,7 +25,7 @@ class RequirementsDocument(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class NewAllocation:
-    """The columns that a creation writes; the others have defaults."""
+    """The columns that a creation writes; the others have defaults, and belong to AllocationRow."""
 
     id: str
     node_id: str
@@ -46,26 +46,13 @@ class NewAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class AllocationRow:
+class AllocationRow(NewAllocation):
     """An allocation `a`, with what the state of its host says about it.
 
     That is read by primary keys in the same statement: the host is `n`, its live maintenance window `m`, the open report
     about the allocation's host `r`.
     """
 
-    id: str
-    tenant_id: str
-    project_id: str
-    batch_id: str | None
-    name: str | None
-    sku_id: str
-    sku_name: str
-    shape: str
-    gpu_model: str
-    gpu_count: int
-    node_id: str
-    state: str
-    state_since: datetime
     deadline_at: datetime | None
     failure: AllocationFailure | None
     phase: str | None
@@ -81,9 +68,6 @@ class AllocationRow:
     wipe_requirements: RequirementsDocument | None
     wipe_evidence: dict[str, object] | None
     forced: dict[str, object] | None
-    created_by: str
-    correlation_id: str
-    created_at: datetime
     active_at: datetime | None
     ended_at: datetime | None
     generation: int

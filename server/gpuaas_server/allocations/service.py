@@ -89,7 +89,7 @@ class AllocationAccess:
     created_by: str
 
 
-def allocation_event(kind: str, row: AllocationRow | NewAllocation | UnendedAllocation, **data: object) -> NewEvent:
+def allocation_event(kind: str, row: NewAllocation | UnendedAllocation, **data: object) -> NewEvent:
     facts = {"node_id": row.node_id, "sku": row.sku_name, "gpu_count": row.gpu_count, **data}
     return NewEvent(kind, row.id, row.tenant_id, row.project_id, facts)
 

@@ -131,8 +131,8 @@ def _candidate(gate: _PlacementGate, place: AllocationFacts, busy: dict[str, str
         )
         for component in gate.manifest.components
     ]
-    names = ("id", "name", "state", "shape", "gpu_model", "gpu_count", "node_id")
-    return PlacementCandidate(components=components, **{name: getattr(place, name) for name in names})
+    facts = {name: getattr(place, name) for name in PlacementCandidate.model_fields if name != "components"}
+    return PlacementCandidate(components=components, **facts)
 
 
 def _wire(refusal: Refusal) -> PlacementRefusal:
