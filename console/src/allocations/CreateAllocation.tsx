@@ -24,7 +24,7 @@ import { useQuota } from "../tenants/quota";
 import { isolationNote, shapeWords } from "./shape";
 import { useSkus } from "./skus";
 
-/** Asks for GPUs. Whether there are any, and whether the quota allows it, the API description: here, if not. */
+/** Asks for GPUs. Whether there are any, and whether the quota allows it, the API decides; a refusal is shown here. */
 export function CreateAllocation({ project, onClose }: { project: Project; onClose: () => void }) {
   const skus = useSkus();
   return (
