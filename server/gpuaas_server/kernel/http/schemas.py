@@ -26,12 +26,8 @@ def _whole(value: object) -> object:
 
 # Printable text of a person: no control characters, no surrounding blanks. \x85 (next line) is named, because it is a blank
 # to our regular expressions but not to those of every reader of the contract.
-Name = Annotated[
-    str,
-    StringConstraints(
-        min_length=1, max_length=100, pattern=r"^[^\s\x00-\x1f\x7f\x85]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f\x85])?$"
-    ),
-]
+ONE_LINE = r"^[^\s\x00-\x1f\x7f\x85]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f\x85])?$"
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=ONE_LINE)]
 Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
 Reason = Annotated[
     str,
