@@ -23,7 +23,7 @@ def test_a_slice_and_a_whole_node_live_and_end(sandbox: Sandbox) -> None:
         for one in (part, whole):
             member.allocations.release(sandbox.project_id, one.id)
         ended = settle(sandbox, [part.id, whole.id])
-        assert {a.state for a in ended.values()} == {"released"}
+        assert {a.state for a in ended.values()} == {"released"}, [a.failure for a in ended.values()]
         assert all(a.wipe_verified for a in ended.values())
         timeline = member.allocations.timeline(sandbox.project_id, part.id)
         states = [entry.name for entry in timeline.items if entry.kind == "state"]

@@ -12,6 +12,8 @@ from gpuaas_sdk.testing.agents import SimulatedAgents
 from gpuaas_sdk.testing.server import RunningServer
 
 MODEL = "NVIDIA H100 80GB HBM3"
+# Wipe checks that cannot look on a lab host: its drives exist only in sysfs.
+NOT_EXAMINED_ON_LAB_HOSTS = ["drives"]
 
 
 @dataclass
@@ -67,7 +69,7 @@ class Sandbox:
                         price_per_gpu_hour_minor=250,
                         currency="USD",
                         wipe_grade=whole_host_grade if shape == "baremetal" else "inspected",
-                        accept_not_examined=["drives"],  # the drives of lab hosts exist only in sysfs
+                        accept_not_examined=NOT_EXAMINED_ON_LAB_HOSTS,
                     )
                 )
 

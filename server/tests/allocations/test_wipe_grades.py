@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gpuaas_server.allocations.wipe_proof import CHECKS_OF_HOST, RESTART
 from gpuaas_server.host_tasks.service import LARGEST_REPORT
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.nodes.facts import document_digest, text_digest
@@ -13,10 +14,7 @@ from tests_support.allocation_story import SSH, Story
 
 CONFIGURATION = '{"address": "10.0.0.1"}\n'
 PROGRAM = "a" * 64
-CHECKS = (
-    *("marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"),
-    *("agent_state", "configuration", "trust", "agent_program", "kernel", "restart"),
-)
+CHECKS = sorted(CHECKS_OF_HOST | {RESTART})
 HOST_KEY = ssh_line()
 
 

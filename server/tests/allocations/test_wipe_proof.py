@@ -6,6 +6,8 @@ import pytest
 
 from gpuaas_server.allocations.wipe_proof import (
     BEFORE_GRADES,
+    CHECKS_OF_HOST,
+    RESTART,
     Requirements,
     Verdict,
     Verification,
@@ -13,10 +15,7 @@ from gpuaas_server.allocations.wipe_proof import (
 )
 from gpuaas_server.kernel.wipe_grades import GRADES, required_grade
 
-NAMES = (
-    *("marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"),
-    *("agent_state", "configuration", "trust", "agent_program", "kernel", "restart"),
-)
+NAMES = sorted(CHECKS_OF_HOST | {RESTART})
 EXPECTED = {"configuration_sha256": "c", "trust_sha256": "t", "agent_sha256": "a"}
 REBOOTED = Requirements("rebooted", frozenset(), "boot-1")
 

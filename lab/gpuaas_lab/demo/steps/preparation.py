@@ -5,8 +5,7 @@ from gpuaas_lab.demo.fleets import GPUS, HOSTS, DemoFleet
 from gpuaas_lab.demo.platform import RunningPlatform
 from gpuaas_lab.demo.report import Report
 from gpuaas_sdk import Client, NewSku, Node
-
-MODEL = "NVIDIA H100 80GB HBM3"
+from gpuaas_sdk.testing.sandbox import MODEL, NOT_EXAMINED_ON_LAB_HOSTS
 
 
 def prepare_platform(platform: RunningPlatform, fleet: DemoFleet, report: Report) -> DemoContext:
@@ -36,7 +35,7 @@ def _offer(admin: Client) -> None:
                 gpu_counts=counts,
                 price_per_gpu_hour_minor=250,
                 currency="USD",
-                accept_not_examined=["drives"],  # drives of lab hosts exist only in sysfs
+                accept_not_examined=NOT_EXAMINED_ON_LAB_HOSTS,
             )
         )
 

@@ -346,7 +346,7 @@ FOUNDATION = [
         "wipe_not_examined",
         502,
         "A check of the wipe did not look",
-        "Let the node be examined (erase_drives), or accept it in the SKU (accept_not_examined); then retry the release.",
+        "Let the check look (drives: erase_drives), or accept it in the SKU (accept_not_examined); then retry the release.",
     ),
     ErrorKind(
         "wipe_grade_not_reached",
