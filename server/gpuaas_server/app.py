@@ -27,6 +27,7 @@ from gpuaas_server.console.route import ConsoleRoute, console_folder
 from gpuaas_server.deletions import endpoints as deletions
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
+from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.instances import endpoints as instances
 from gpuaas_server.instances import operation_endpoints
 from gpuaas_server.kernel.context import Platform
@@ -159,6 +160,7 @@ def build_app(platform: Platform) -> FastAPI:
         streams=artifacts.takes_bytes,
         direct=agent_endpoints.POLL_ROUTE,
     )
+    assert_policy_covers(app)
     return app
 
 

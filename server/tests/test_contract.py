@@ -14,8 +14,10 @@ from gpuaas_server.catalog import manifest
 from gpuaas_server.catalog.schemas import MANIFEST
 from gpuaas_server.compatibility import breaking_changes
 from gpuaas_server.contract import broken_releases, check_contract, offline_app, openapi_document
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.start import StartFailed
 
 REPOSITORY = Path(__file__).parents[2]
 ALLOCATION = "/api/v1/projects/{project_id}/allocations/{allocation_id}"
@@ -59,6 +61,12 @@ def test_what_clients_call_an_operation_follows_from_its_name() -> None:
 
 def test_every_endpoint_has_a_rule_and_every_rule_an_endpoint() -> None:
     assert_policy_covers(offline_app())
+
+
+def test_the_server_does_not_start_with_an_endpoint_without_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RULES, "instance_repair")
+    with pytest.raises(StartFailed, match=r"instance_repair; add a row to RULES in identity/policy\.py"):
+        offline_app()
 
 
 def test_every_error_says_what_to_do_next() -> None:
