@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from gpuaas_sdk.testing import Sandbox
 from gpuaas_server.contract import openapi_document
 from gpuaas_server.identity.policy import RULES
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS
 from system_support import schemathesis_cases
 from system_support.fuzzed_controller import ASKED_BY_CONTROLLERS, FuzzedController
 from system_support.nodes import NodeSignature
@@ -47,7 +48,6 @@ bounded = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-VERBS = ("deploy", "start", "stop", "restart", "upgrade", "rollback", "reconcile", "repair", "decommission")
 # Refusals of what a schema cannot forbid: the request is well formed, and its meaning is refused with a code of its own.
 REFUSALS_OF_MEANING = {
     "user_create": {"weak_password"},
@@ -72,7 +72,7 @@ REFUSALS_OF_MEANING = {
     "maintenance_window_plan": {"invalid_request"},  # a window that is over, or ends before it begins
     "placement_list": {"target_too_long"},  # 256 places with the longest names
     "instance_create": {"placement_refused", "inputs_invalid", "document_invalid"},
-    **{f"instance_{verb}": {"options_invalid", "document_invalid"} for verb in VERBS},
+    **{f"instance_{kind}": {"options_invalid", "document_invalid"} for kind in INSTANCE_KINDS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there
     "member_operation_create": {
         "invalid_request",

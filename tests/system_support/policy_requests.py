@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
 from system_support.policy_callers import Caller, Ids, PolicyFixture, certificate_request, public_key, trust_key
@@ -44,7 +45,7 @@ NOT_NOW = frozenset({409})
 _LEASE = {"lease_token": f"lease_{'A' * 43}"}
 # A program of the matrix is bound to another app: the policy lets it pass, the verb does not.
 NOT_ITS_APP = frozenset({403})
-_VERBS = ("deploy", "start", "stop", "restart", "rollback", "reconcile", "repair", "decommission")
+_OPERATIONS = [kind for kind in INSTANCE_KINDS if kind != "upgrade"]  # which takes a version
 
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
@@ -240,7 +241,7 @@ RECIPES: dict[str, Recipe] = {
     "instance_list": READ,
     "instance_show": READ_OF_APP,
     "instance_timeline": READ_OF_APP,
-    **{f"instance_{verb}": Recipe({}, answers=SUCCESS | NOT_NOW) for verb in _VERBS},
+    **{f"instance_{kind}": Recipe({}, answers=SUCCESS | NOT_NOW) for kind in _OPERATIONS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),
     "served_project_list": READ_OF_APP,

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import re
 import signal
 import sys
@@ -15,6 +16,7 @@ from gpuaas_echo import controller, workload
 from gpuaas_sdk.testing import free_port
 
 PACKAGE = Path(controller.__file__).parent
+REPOSITORY = Path(__file__).parents[3]
 MANIFEST = (PACKAGE / "manifest.yaml").read_text()
 
 
@@ -36,6 +38,14 @@ def test_the_footprint_lists_everything_that_the_app_installs() -> None:
 def test_the_whole_app_stays_under_three_hundred_lines() -> None:
     written = [path for path in PACKAGE.iterdir() if path.is_file()]
     assert sum(len(path.read_text().splitlines()) for path in written) < 300
+
+
+def test_the_page_lists_the_handler_of_every_kind_of_operation() -> None:
+    contract = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    kinds = contract["components"]["schemas"]["Operation"]["properties"]["kind"]["enum"]
+    rows = re.findall(r"^\| ([a-z ·]+) \|", (REPOSITORY / "apps/echo/README.md").read_text(), re.MULTILINE)
+    listed = {kind for row in rows for kind in row.split(" · ")}
+    assert set(kinds) <= listed, "add the kind to the table of handlers in apps/echo/README.md"
 
 
 def test_a_greeting_reaches_the_unit_as_the_text_that_it_is() -> None:

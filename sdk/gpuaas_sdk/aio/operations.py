@@ -42,7 +42,7 @@ class Instances(InstancesCalls):
         reason: str | None = None,
         deadline_seconds: int | None = None,
     ) -> InstanceStarted:
-        """Requests an operation by its name: deploy, start, stop, restart, rollback, reconcile, repair or decommission."""
+        """Requests an operation on the whole instance by its kind, such as `stop`. For an upgrade use `upgrade`."""
         path = path_of("projects", project_id, "instances", instance_id, verb)
         body = body_of({}, {"options": options or None, "reason": reason, "deadline_seconds": deadline_seconds})
         return await self._read(InstanceStarted, Request(method="POST", path=path, body=body))

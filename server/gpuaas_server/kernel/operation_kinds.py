@@ -1,7 +1,7 @@
 """The kinds of operation. Schemas, the manifest's enum, endpoints, policy rows and the state tables derive from this table.
 
-It is in the kernel because the policy (in `identity`) and `operations` both read it. To add a kind, add a row here, run
-`make contract`, and give it a place in the CLI and the console (the parity test names it).
+It is in the kernel because the policy (in `identity`) and `operations` both read it. To add a kind, add a row here and
+follow "Add an operation kind" in CONTRIBUTING.md: handlers, commands and actions do not derive from it.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What one kind of operation does to an instance and its members. The defaults leave things as they are."""
+    """What one kind of operation does to an instance and its members. The defaults leave members as they are."""
 
     name: str
     target: str  # instance: the whole; member: one member, or many below a bulk operation
@@ -25,7 +25,7 @@ class Kind:
     instance_from: tuple[str, ...] = ()  # once it was deployed
     undeployed: bool = False  # after a first deploy that failed
     instance_asked: str | None = None  # its status as soon as it is asked for
-    instance_done: str = "running"
+    instance_done: str = "running"  # also from another status; success clears the failure of the operation before
     breaking: bool = False  # once begun, it leaves nothing to rely on when it fails
 
     # Of the members that it works on.
