@@ -42,8 +42,12 @@ def unexplained(table: list[Row]) -> list[str]:
     """What is missing somewhere without a reason, and reasons for what is there."""
     missing = {(row.operation.name, place) for row in table for place in row.missing}
     explained = {(name, place) for name, place, _ in reasons()}
-    silent = [f"{name} is offered by no {place}, and nothing says why" for name, place in sorted(missing - explained)]
-    stale = [f"{name} is said to be missing in the {place}, and is not" for name, place in sorted(explained - missing)]
+    where = "tests/system_support/parity/reasons.py"
+    silent = [
+        f"{name} is not in the {place}: add it there, or a reason to {where}"
+        for name, place in sorted(missing - explained)
+    ]
+    stale = [f"{name} is in the {place}: remove the reason from {where}" for name, place in sorted(explained - missing)]
     return silent + stale
 
 
