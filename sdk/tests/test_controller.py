@@ -1,13 +1,16 @@
 """The controller framework against a real server and a simulated fleet: claims, steps, failures, ends, and replicas."""
 
 import asyncio
+import logging
+import os
+import signal
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gpuaas_sdk import NewMemberOperation, Operation
+from gpuaas_sdk import NewMemberOperation, Operation, Unauthenticated
 from gpuaas_sdk.controller import (
     AppController,
     Context,
@@ -17,6 +20,7 @@ from gpuaas_sdk.controller import (
     InstanceSnapshot,
     Replica,
     connect,
+    serve,
 )
 from gpuaas_sdk.controller.failures import Interrupted
 from gpuaas_sdk.testing import CatalogApp, Sandbox, as_replica, interrupting_replicas, running_replica
@@ -178,6 +182,55 @@ async def test_a_handler_gets_the_published_bytes_and_the_environment_of_its_ins
         instance, operation = await asyncio.to_thread(begin)
         assert (await ended(catalog_app, operation)).status == "succeeded"
     assert app.done == ["what the controller is made of", instance]
+
+
+async def test_the_log_has_a_line_for_the_connection_and_for_the_start_and_end_of_each_operation(
+    catalog_app: CatalogApp, begin: Begin, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "gpuaas_sdk.controller")
+    settings = catalog_app.controller()
+    trouble = Failed("disk_full", "There is no room\non /data.")
+    async with running_replica(Notes(catalog_app.slug, trouble=trouble), settings):
+        instance, operation = await asyncio.to_thread(begin)
+        await ended(catalog_app, operation)
+    title = f"deploy {operation.id} of {catalog_app.instance(instance).name}"
+    own = [one.getMessage() for one in caplog.records if one.name.startswith("gpuaas_sdk.controller")]
+    assert own[0] == "Connected to the platform. Operations to resume: 0"
+    assert [line for line in own if operation.id in line] == [
+        f"{title} starts, attempt 1",
+        f"{title} failed: disk_full: There is no room on /data.",
+        f"{title} ended: failed",
+    ]
+    assert settings.client_secret not in caplog.text
+
+
+async def test_a_controller_logs_its_start_and_its_end(
+    catalog_app: CatalogApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "gpuaas_sdk.controller")
+    settings = catalog_app.controller("log-1")
+    running = asyncio.create_task(serve(Notes(catalog_app.slug), settings))
+    await until(lambda: "Connected" in caplog.text or running.done())
+    assert not running.done()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await running
+    lines = [one.getMessage() for one in caplog.records if one.name == "gpuaas_sdk.controller.process"]
+    assert lines == [
+        f"Controller of {catalog_app.slug} starts: replica log-1, platform {settings.url.rstrip('/')}",
+        f"Controller of {catalog_app.slug} has stopped: replica log-1",
+    ]
+
+
+async def test_the_log_shows_no_name_or_password_of_the_url(
+    catalog_app: CatalogApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "gpuaas_sdk.controller")
+    settings = catalog_app.controller()
+    scheme, _, rest = settings.url.partition("://")
+    with pytest.raises(Unauthenticated):  # the platform accepts no such name
+        await serve(Notes(catalog_app.slug), replace(settings, url=f"{scheme}://me:hunter2@{rest}"))
+    assert "starts: replica" in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 async def test_a_failure_that_the_handler_names_is_shown_to_people(catalog_app: CatalogApp, begin: Begin) -> None:

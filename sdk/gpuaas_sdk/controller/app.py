@@ -94,19 +94,24 @@ class AppController:
         raise _not_supported("upgrade")
 
     async def restart(self, ctx: Context) -> None:
+        """Stop everything and start it again."""
         await self.stop(ctx)
         await self.start(ctx)
 
     async def rollback(self, ctx: Context) -> None:
+        """Bring all members back to `ctx.version`, the version before."""
         await self.upgrade(ctx)
 
     async def reconcile(self, ctx: Context) -> None:
+        """Bring everything to the wanted state again, whatever has changed on the hosts."""
         await self.bootstrap(ctx)
 
     async def repair(self, ctx: Context) -> None:
+        """Bring an instance that does not work back to the wanted state."""
         await self.reconcile(ctx)
 
     async def recover(self, ctx: Context) -> None:
+        """Bring up members that failed or whose host was away."""
         await self.add(ctx)
 
     async def replace(self, ctx: Context) -> None:
@@ -121,6 +126,7 @@ class AppController:
         return None
 
     def handler(self, kind: str) -> Handler:
+        """Return the handler of a kind of operation."""
         found: Handler | None = getattr(self, HANDLER_NAMES.get(kind, kind), None)
         if found is None:
             raise _not_supported(kind)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.artifact import pull_artifact
 from gpuaas_sdk.controller.connections import HostConnections
@@ -34,24 +34,39 @@ class OperationReport:
     done: set[tuple[str, str | None]] = field(default_factory=set)  # steps of this attempt, by name and member
 
 
-@dataclass(frozen=True)
 class Context:
-    lease: Lease
-    connections: HostConnections
-    step_hook: StepHook
-    report: OperationReport = field(default_factory=OperationReport)
-    member_ids: frozenset[str] | None = None  # the members that this handler works on; None: those of the operation
+    """One operation, as its handler sees it: what was requested, the members, their hosts, and ways to report.
+
+    The framework makes it. `for_members` restricts it to some members, to call one handler from another.
+    """
+
+    def __init__(
+        self,
+        lease: Lease,
+        connections: HostConnections,
+        step_hook: StepHook,
+        report: OperationReport | None = None,
+        member_ids: frozenset[str] | None = None,
+    ) -> None:
+        self.lease = lease
+        self.connections = connections
+        self.step_hook = step_hook
+        self.report = OperationReport() if report is None else report
+        self.member_ids = member_ids  # the members that this handler works on; None: those of the operation
 
     @property
     def operation(self) -> Operation:
+        """The operation: its kind, who requested it, its parameters and deadline."""
         return self.lease.claimed.operation
 
     @property
     def instance(self) -> ControllerInstance:
+        """The instance, with what its controller reported last."""
         return self.lease.claimed.instance
 
     @property
     def inputs(self) -> Mapping[str, object]:
+        """The inputs of the instance, checked against the manifest's `inputs`."""
         return self.instance.inputs
 
     @property
@@ -72,6 +87,7 @@ class Context:
 
     @property
     def manifest(self) -> Document:
+        """The manifest of `version`."""
         return self.version.manifest
 
     @property
@@ -101,7 +117,8 @@ class Context:
 
     def for_members(self, *members: ControllerMember) -> "Context":
         """The same operation, restricted to these members. Use it to call one handler from another."""
-        return replace(self, member_ids=frozenset(one.id for one in members))
+        member_ids = frozenset(one.id for one in members)
+        return Context(self.lease, self.connections, self.step_hook, self.report, member_ids)
 
     async def host(self, member: ControllerMember) -> Host:
         """The host of a member. It connects when the first command runs."""
@@ -151,6 +168,7 @@ class Context:
         self.step_hook(name)  # the attempt has reached this step, as if it had run
 
     async def report_progress(self, percent: int, message: str | None = None) -> None:
+        """Tell people how far the operation is."""
         progress: dict[str, object] = {"percent": percent}
         await self.lease.report(progress=progress if message is None else progress | {"message": one_line(message)})
 

@@ -18,6 +18,8 @@ class Failed(Exception):
 
 
 class HostUnreachable(Failed):
+    """A host did not answer. The operation may be tried again."""
+
     def __init__(self, address: str, why: str) -> None:
         message = f"{address} cannot be reached: {why}."
         super().__init__("host_unreachable", message, next_step="Check the node, then try again.", retryable=True)

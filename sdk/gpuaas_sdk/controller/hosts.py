@@ -21,12 +21,15 @@ Connect = Callable[[], Awaitable[asyncssh.SSHClientConnection]]
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
+    """How a command on a host ended: its exit status and what it wrote."""
+
     status: int
     out: str
     err: str
 
     @property
     def ok(self) -> bool:
+        """Whether the command ended with status 0."""
         return self.status == 0
 
 
@@ -36,7 +39,7 @@ def instance_environment(instance_id: str) -> dict[str, str]:
 
 
 class Host:
-    """`address` is where the other hosts of the instance reach it. Every command runs with `environment`."""
+    """A host of the operation, reached over SSH. The other hosts of the instance reach it at `address`."""
 
     def __init__(self, address: str, connect: Connect, environment: Mapping[str, str]) -> None:
         self.address = address
@@ -107,6 +110,7 @@ class Host:
         return True
 
     async def close(self) -> None:
+        """End the connection. The framework does this when the operation ends."""
         if self._connection is not None:
             await self._processes.close()
             self._connection.close()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gpuaas_sdk.aio import AsyncClient
-from gpuaas_sdk.controller.failures import Failure, LeaseLost
+from gpuaas_sdk.controller.failures import Failure, LeaseLost, one_line
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, MachineAccess, RuntimeSecret
 from gpuaas_sdk.wire import Document
@@ -39,6 +39,11 @@ class Lease:
     @property
     def operation_id(self) -> str:
         return self.claimed.operation.id
+
+    @property
+    def title(self) -> str:
+        """What the log calls the operation: its kind, its id and the name of its instance."""
+        return f"{self.claimed.operation.kind} {self.operation_id} of {one_line(self.claimed.instance.name)}"
 
     async def report(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
         """Send these steps now, after all steps that are pending."""

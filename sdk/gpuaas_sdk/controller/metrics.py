@@ -12,25 +12,31 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnecti
 
 @dataclass
 class Metrics:
+    """The counters of a replica: claimed operations, how they ended, and how long they had waited."""
+
     claims: Counter[str] = field(default_factory=Counter)
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
     waited_seconds: float = 0.0  # from request to claim, first attempts only
     waited_count: int = 0
 
     def count_claim(self, operation: Operation) -> None:
+        """Count an operation that this replica has claimed."""
         self.claims[operation.kind] += 1
         if operation.attempt == 1 and operation.created_at is not None:
             self.waited_seconds += max(0.0, (datetime.now(UTC) - operation.created_at).total_seconds())
             self.waited_count += 1
 
     def count_end(self, kind: str, outcome: str) -> None:
+        """Count the end of an operation."""
         self.ends[kind, outcome] += 1
 
     @property
     def running(self) -> int:
+        """How many operations run now."""
         return self.claims.total() - self.ends.total()
 
     def text(self) -> str:
+        """The counters in the text format of Prometheus."""
         lines = ["# TYPE gpuaas_controller_claims_total counter"]
         lines += [f'gpuaas_controller_claims_total{{kind="{kind}"}} {n}' for kind, n in sorted(self.claims.items())]
         lines.append("# TYPE gpuaas_controller_ends_total counter")
@@ -43,6 +49,8 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     async def serve(self, port: int) -> asyncio.Server:
+        """Answer HTTP requests for the counters on this port of the loopback address."""
+
         async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 async with asyncio.timeout(5):

@@ -20,9 +20,12 @@ class ClosedOperation:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
+    """The mode that an instance is in: its name, a sentence for people, and the operations that are closed in it."""
+
     name: str
     meaning: str
     closed: tuple[ClosedOperation, ...] = ()
 
     def document(self) -> Document:
+        """The mode as the API takes it."""
         return {"name": self.name, "meaning": self.meaning, "closed": [asdict(one) for one in self.closed]}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.connections import HostConnections
 from gpuaas_sdk.controller.context import Context, OperationReport, StepHook
-from gpuaas_sdk.controller.failures import Failed, Failure, Interrupted, LeaseLost, failure_of
+from gpuaas_sdk.controller.failures import Failed, Failure, Interrupted, LeaseLost, failure_of, one_line
 from gpuaas_sdk.controller.hosts import instance_environment
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.errors import GpuaasError, ServerFailed, Unreachable
@@ -77,6 +77,7 @@ async def _report_end(lease: Lease, report: OperationReport, failure: Failure | 
     if failure is None:
         await lease.complete(members, report.runtime, report.access_bundle)
         return "succeeded"
+    log.warning("%s failed: %s: %s", lease.title, failure.code, one_line(failure.message))
     await lease.fail(failure, [one for one in members if one["status"] in ("failed", "degraded")])
     return "failed"
 

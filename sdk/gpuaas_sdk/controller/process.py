@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.app import AppController
@@ -16,13 +17,13 @@ from gpuaas_sdk.controller.replica import Replica
 from gpuaas_sdk.credentials import ClientCertificate, ServiceAccountCredentials
 from gpuaas_sdk.retries import RetryPolicy
 
+log = logging.getLogger(__name__)
 CONTROLLER_RETRIES = RetryPolicy(attempts=8)  # enough to outlast a restart of the API in the middle of a step
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """Read from GPUAAS_URL, _PROJECT, _CLIENT_ID, _CLIENT_SECRET_FILE, _CA_FILE, _CERTIFICATE_FILE, _CERTIFICATE_KEY_FILE,
-    _REPLICA, _CONCURRENCY, _METRICS_PORT."""
+    """The settings of one replica: where the platform is, as which service account it works, and how much at a time."""
 
     url: str
     project_id: str
@@ -35,7 +36,12 @@ class ControllerSettings:
     metrics_port: int | None = None
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "ControllerSettings":
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> "ControllerSettings":
+        """Read GPUAAS_URL, GPUAAS_PROJECT, GPUAAS_CLIENT_ID and GPUAAS_CLIENT_SECRET_FILE, which must be set, and
+        GPUAAS_CA_FILE, GPUAAS_CERTIFICATE_FILE, GPUAAS_CERTIFICATE_KEY_FILE, GPUAAS_REPLICA, GPUAAS_CONCURRENCY and
+        GPUAAS_METRICS_PORT, which may be. Without `environ`, they come from this process's environment.
+        """
+        environ = os.environ if environ is None else environ
         required = ("GPUAAS_URL", "GPUAAS_PROJECT", "GPUAAS_CLIENT_ID", "GPUAAS_CLIENT_SECRET_FILE")
         missing = [name for name in required if not environ.get(name)]
         if missing:
@@ -58,6 +64,7 @@ class ControllerSettings:
 
 
 def connect(settings: ControllerSettings, app: AppController) -> AsyncClient:
+    """Return a client of the platform's API that works as the controller's service account. It connects at its first call."""
     credentials = ServiceAccountCredentials(settings.client_id, settings.client_secret)
     return AsyncClient(
         settings.url,
@@ -70,6 +77,8 @@ def connect(settings: ControllerSettings, app: AppController) -> AsyncClient:
 
 
 async def serve(app: AppController, settings: ControllerSettings) -> None:
+    """Run a replica of the controller until this process gets SIGTERM or SIGINT."""
+    log.info("Controller of %s starts: replica %s, %s", app.slug, settings.replica, _platform_of(settings.url))
     async with connect(settings, app) as api:
         client = ControllerClient(api, settings.project_id, settings.replica)
         replica = Replica(app, client, concurrency=settings.concurrency)
@@ -84,9 +93,17 @@ async def serve(app: AppController, settings: ControllerSettings) -> None:
         await running
         if metrics is not None:
             metrics.close()
+    log.info("Controller of %s has stopped: replica %s", app.slug, settings.replica)
+
+
+def _platform_of(url: str) -> str:
+    """The URL as a log may show it: the part before the host could be a name and a password."""
+    found = urlsplit(url)
+    return f"platform {found.scheme}://{found.netloc.rpartition('@')[2]}"
 
 
 def main(app: AppController) -> None:
+    """Run the controller as a program: settings from the environment, log lines to standard error."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     for noisy in ("httpx", "asyncssh"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

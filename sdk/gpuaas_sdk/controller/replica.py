@@ -28,6 +28,8 @@ def no_step_hook(step: str) -> None:
 
 @dataclass
 class Replica:
+    """One running process of a controller: it claims up to `concurrency` operations and runs the app's handlers."""
+
     app: AppController
     client: ControllerClient
     concurrency: int = 8
@@ -39,7 +41,9 @@ class Replica:
 
     async def run(self) -> None:
         """Work until `stop` is called, or until the platform no longer accepts this service account."""
-        for operation_id in await self.client.list_own_operations():
+        unfinished = await self.client.list_own_operations()
+        log.info("Connected to the platform. Operations to resume: %d", len(unfinished))
+        for operation_id in unfinished:
             await self._start(operation_id)
         health_checks = asyncio.create_task(self._check_health_forever())
         try:
@@ -100,11 +104,11 @@ class Replica:
         return True
 
     async def _run_operation(self, lease: Lease) -> None:
-        kind = lease.claimed.operation.kind
-        log.info("%s %s of %s", kind, lease.operation_id, lease.claimed.instance.id)
+        kind, attempt = lease.claimed.operation.kind, lease.claimed.operation.attempt
+        log.info("%s starts, attempt %d", lease.title, attempt)
         outcome = await run_operation(self.app, lease, self.step_hook)
         self.metrics.count_end(kind, outcome)
-        log.info("%s %s: %s", kind, lease.operation_id, outcome)
+        log.info("%s ended: %s", lease.title, outcome)
 
     async def _check_health_forever(self) -> None:
         while True:
