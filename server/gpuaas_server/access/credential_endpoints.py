@@ -99,7 +99,7 @@ async def access_credential_rotate(
     row, caller = await _read(call, project_id, credential_id), call.caller
     credentials.living(row)
     if row.kind != "ssh_key":
-        raise Problem("conflict", "Nothing is stored of an ssh_certificate credential, so there is nothing to rotate.")
+        raise Problem("conflict", "A credential of kind ssh_certificate has no stored key, so it cannot be rotated.")
     call.require_match(row.generation)
     overlap = timedelta(minutes=body.overlap_minutes)
     ref = SecretRef(credentials.secret_id_of(row), row.version + 1)

@@ -96,7 +96,7 @@ async def access_credential_rotate(
     prepared, public = custody
     row = await _lock_living(tx, before.project_id, before.id)
     if row.version != before.version:
-        raise Problem("conflict", "The credential was rotated by somebody else at the same moment.")
+        raise Problem("conflict", "Another request rotated the credential at the same time.")
     grants = await queries.grants_of_credential(tx.connection, row.id, tx.now)
     if grants:
         # The work rows first, as the worker locks them.

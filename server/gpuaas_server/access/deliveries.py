@@ -59,7 +59,9 @@ async def seal_private_key(
 async def private_key_deliver(tx: Tx, project_id: str, credential_id: str, sealed: SealedKey) -> NewCredentialDelivery:
     row = await _lock_living(tx, project_id, credential_id)
     if row.version != sealed.version:
-        raise Problem("conflict", "The credential was rotated at the same moment; ask again for the new key.")
+        raise Problem(
+            "conflict", "The credential was rotated at the same time. Request the delivery again for the new key."
+        )
     logged = _logged(tx, sealed.delivery_id, row, sealed.recipient_fingerprint, None, None)
     await _record(tx, row, logged)
     return NewCredentialDelivery(**fields_of(logged), sealed_private_key=sealed.box, certificate=None)

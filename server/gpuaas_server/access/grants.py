@@ -96,7 +96,7 @@ async def _credential_key(tx: Tx, project_id: str, credential_id: str) -> tuple[
     if row.revoked_at is not None:
         raise Problem("credential_revoked")
     if row.kind != "ssh_key":
-        raise Problem("invalid_request", "access_credential_id: this credential has no key; it gives certificates.")
+        raise Problem("invalid_request", "access_credential_id: this credential has no key, only certificates.")
     return credential_id, read_public_key(row.public_key or "")
 
 

@@ -23,7 +23,7 @@ async def ssh_key_create(tx: Tx, body: SshKeyCreate) -> SshKey:
     public, key_id = read_public_key(body.public_key), new_id("ssk")
     row = SshKeyRow(key_id, tx.actor.tenant_id, tx.actor.id, body.name, public.line, public.fingerprint, tx.now)
     if not await queries.ssh_key_insert(tx.connection, row):
-        raise Problem("already_exists", "You have stored this key already.", {"fingerprint": public.fingerprint})
+        raise Problem("already_exists", "This key is stored already.", {"fingerprint": public.fingerprint})
     await _audit(tx, "ssh_key_create", key_id, public.fingerprint)
     return SshKey(**fields_of(row))
 

@@ -100,7 +100,7 @@ class IdentityGate:
                 return await self._by_cookie(request, cookie)
             scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
-                raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
+                raise Problem("token_invalid", "Authorization must be `Bearer`, a space, and the token.")
             return await self._believe(token, shown_certificate(request), again)
         except Problem as problem:
             if problem.kind.status in (401, 403):
@@ -138,7 +138,7 @@ class IdentityGate:
             raise Problem("token_expired")
         principal = await self._directory.principals.get(claims.subject)
         if principal is None or principal.kind != claims.kind or principal.auth_epoch != claims.epoch:
-            raise Problem("token_invalid", "The token was ended.")
+            raise Problem("token_invalid", "The token was revoked.")
         if principal.disabled:
             raise Problem("account_disabled")
         if principal.deleting:

@@ -163,7 +163,7 @@ def _overdue(now: Snapshot, clock: datetime) -> Failure | None:
     if now.deadline_at is None or clock < now.deadline_at:
         return None
     if now.node_lost:
-        return failure("node_lost", "The node stopped answering before the host reported.", now.phase)
+        return failure("node_lost", "The node stopped responding before the host reported.", now.phase)
     return failure("deadline_exceeded", f"The host did not finish {now.phase} in time.", now.phase)
 
 
@@ -289,7 +289,9 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=_release_by(now, clock))
     if now.baseline is not None and task.baseline != now.baseline:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
-        other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
+        other = failure(
+            "wipe_not_proven", "The host was compared with another baseline than the recorded one.", task.kind
+        )
         return _block(other, task.result)
     if now.copied_key_generation is not None and (task.key_generation or 0) <= now.copied_key_generation:
         old = "The host reported its verification with a key that its tenant could have copied."

@@ -33,9 +33,9 @@ async def host_report_create(
     if row.state not in REPORTABLE:
         raise Problem("conflict", f"The allocation is {row.state}; its host can no longer be reported.")
     if row.report_id is not None:
-        raise Problem("already_exists", f"Its host is reported already: {row.report_id}.")
+        raise Problem("already_exists", f"The host is reported already: {row.report_id}.")
     if (there := await queries.open_reports_lock(tx.connection, row.tenant_id)) >= most:
-        raise Problem("too_many_host_reports", f"{there} reports are open, of {most} at most.")
+        raise Problem("too_many_host_reports", f"{there} reports are open; at most {most} may be.")
     report = HostReportRow(
         id=new_id("hrp"),
         tenant_id=row.tenant_id,

@@ -143,7 +143,7 @@ async def app_usage_totals(
     last = days[1] or today
     first = days[0] or date.fromordinal(max(last.toordinal() - USUAL_DAYS + 1, 1))
     if not 0 <= (last - first).days < MOST_DAYS:
-        raise Problem("invalid_request", f"At least one day and at most {MOST_DAYS}, please.")
+        raise Problem("invalid_request", f"The range must have at least one day and at most {MOST_DAYS}.")
     position = None if after is None else _read_cursor(after)
     rows = await queries.totals(connection, project_id, instance_id, (first, last), position, limit + 1)
     items = [UsageTotal(**fields_of(row)) for row in rows[:limit]]

@@ -16,6 +16,6 @@ def content_response(settings: Settings, key: str) -> Response:
     store = backends.blob_store(settings)
     if isinstance(store, DirectoryStore):
         if not store.holds(key):
-            raise Problem("storage_unavailable", "The bytes are not where they should be.")
+            raise Problem("storage_unavailable", "The stored bytes are missing.")
         return StreamingResponse(store.read(key), media_type="application/octet-stream")
     return RedirectResponse(store.download_ticket(key, "", DOWNLOAD_SECONDS).url, 307)

@@ -78,7 +78,7 @@ async def artifact_pull(
     """Download a blob with a runtime secret that was issued for it. The secret is sent as user name and password."""
     shown = registry_access.read_authorization(request.headers.get("authorization"))
     if shown is None:
-        raise Problem("bad_credentials", "Show the runtime secret as user name and password.")
+        raise Problem("bad_credentials", "Send the runtime secret as user name and password.")
     pulled = await runtime_secrets.open_secret(call.platform, shown.name, shown.password)
     if pulled.id != artifact_id or pulled.kind != "blob":
         raise Problem("bad_credentials", "The secret was not issued for this artifact.")

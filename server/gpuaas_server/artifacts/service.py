@@ -157,7 +157,7 @@ async def artifact_blob_key(connection: Connection, project_id: str, artifact_id
 
 def blob_key(row: ArtifactRow) -> str:
     if row.kind != "blob":
-        raise Problem("conflict", "It is an image: pull it from the registry, by its reference.")
+        raise Problem("conflict", "The artifact is an image: pull it from the registry by its reference.")
     if row.trust == Trust.REVOKED:
         raise Problem("artifact_revoked", row.trust_detail)
     if row.deleting_since is not None:

@@ -65,7 +65,7 @@ class Standing:
 def move_refusals(standing: Standing, wanted: Stage, canary_percent: int | None) -> list[Refusal]:
     """List every reason against the move, not only the first; an empty list means that it may be made."""
     if wanted not in TRANSITIONS[standing.stage]:
-        return [Refusal("promotion_refused", f"An artifact does not go from {standing.stage} to {wanted}.")]
+        return [Refusal("promotion_refused", f"An artifact cannot move from {standing.stage} to {wanted}.")]
     refusals = [*_percent(wanted, canary_percent)]
     if wanted in _OPENING and not _is_rollback(standing.stage, wanted):
         refusals += _trust(standing, wanted)
@@ -97,7 +97,7 @@ def _trust(standing: Standing, wanted: Stage) -> list[Refusal]:
     if standing.trust is Trust.REVOKED:
         return [Refusal("artifact_revoked", "The artifact is revoked.")]
     if standing.trust is Trust.FAILED:
-        return [Refusal("artifact_untrusted", "Its verification failed.")]
+        return [Refusal("artifact_untrusted", "The verification of the artifact failed.")]
     if wanted in _LIVE and standing.require_signature and standing.trust is not Trust.VERIFIED:
         return [Refusal("artifact_untrusted", "The tenant requires a signature by one of its trust keys.")]
     return []

@@ -60,7 +60,7 @@ class Upload:
             )
             publish_intents.require_open_blob(intent)
             if intent.upload_until is not None and intent.upload_until > tx.now:
-                raise Problem("upload_in_progress", "Another upload to this intent is under way.")
+                raise Problem("upload_in_progress", "Another upload to this intent is in progress.")
             self._first = intent.reserved_bytes
             await self._reserve(tx, intent, max(self._first, announced))
             await self._require_upload_limit(tx, intent)
@@ -75,7 +75,9 @@ class Upload:
             ("tenant", uploads.in_tenant, settings.uploads_per_tenant),
         ):
             if live >= most:
-                raise Problem("too_many_uploads", f"{live} uploads of the {scope} are under way, and {most} may be.")
+                raise Problem(
+                    "too_many_uploads", f"{live} uploads of the {scope} are in progress; at most {most} may be."
+                )
 
     async def _admit(self, size: int) -> None:
         """Reserve bytes that are not reserved yet before they are written, and renew this upload's lease."""

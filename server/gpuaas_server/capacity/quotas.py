@@ -76,7 +76,7 @@ async def _require_within_tenant(
         if wanted is not None and most is not None and wanted > most:
             details: dict[str, object] = {"limit": name, "tenant_limit": most, "raised_by": RAISED_BY["tenant"]}
             raise Problem(
-                "quota_beyond_tenant", f"{name} of the tenant is {most}; a project may have no more.", details
+                "quota_beyond_tenant", f"{name} of the tenant is {most}; a project cannot have more.", details
             )
 
 

@@ -111,11 +111,11 @@ def _misfits(layer: Compatibility, requested: PlacementFacts) -> Iterator[Refusa
         wanted = " or ".join(layer.shapes)
         yield Refusal("shape_unsupported", f"{name} is {requested.shape}; the app runs on {wanted}.", *where)
     if layer.requires_exclusive_node and requested.shape != "baremetal":
-        yield Refusal("exclusive_node_required", f"{name} does not have its node to itself.", *where)
+        yield Refusal("exclusive_node_required", f"{name} shares its node with other allocations.", *where)
     if gpus < layer.min_gpu_count:
-        yield Refusal("too_few_gpus", f"{name} has {gpus} GPUs, {layer.min_gpu_count} are needed.", *where)
+        yield Refusal("too_few_gpus", f"{name} has {gpus} GPUs; the app needs at least {layer.min_gpu_count}.", *where)
     if layer.max_gpu_count is not None and gpus > layer.max_gpu_count:
-        yield Refusal("too_many_gpus", f"{name} has {gpus} GPUs, {layer.max_gpu_count} are the most.", *where)
+        yield Refusal("too_many_gpus", f"{name} has {gpus} GPUs; the app takes at most {layer.max_gpu_count}.", *where)
 
 
 def _foreign(
@@ -143,9 +143,11 @@ def _counts(
             yield Refusal("component_count_high", message, component.key)
     total = len(all_members)
     if placements and total > manifest.max_members:
-        yield Refusal("members_too_many", f"There would be {total} members, {manifest.max_members} are the most.")
+        yield Refusal(
+            "members_too_many", f"There would be {total} members; the app takes at most {manifest.max_members}."
+        )
     if not placements:
-        yield Refusal("placement_empty", "No member is wished for.")
+        yield Refusal("placement_empty", "The placement has no member.")
 
 
 def _dependencies(

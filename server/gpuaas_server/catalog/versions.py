@@ -182,7 +182,7 @@ async def app_version_retire(
     before = await _lock_version(tx, path, "retired", require_match)
     earliest = machine.retirable_at(before.deprecated_at, before.retire_at)
     if earliest is not None and tx.now < earliest:
-        raise Problem("conflict", f"It can be retired from {earliest.isoformat(timespec='seconds')} on.")
+        raise Problem("conflict", f"The version can be retired from {earliest.isoformat(timespec='seconds')} on.")
     live = await version_hooks().live_instances(tx.connection, before.id) if earliest is not None else 0
     if live:
         raise Problem("version_in_use", f"{live} instances still run {before.version}.", {"live": live})

@@ -72,7 +72,7 @@ async def _undo(tx: Tx, target: DeletionTarget, require_match: RequireMatch) -> 
     require_match(target.generation)
     deletion = await queries.deletion_lock_live(tx.connection, target.tenant_id, target.project_id)
     if deletion is None:
-        raise Problem("conflict", f"Nobody has asked for the deletion of this {target.noun}.")
+        raise Problem("conflict", f"The deletion of this {target.noun} was not requested.")
     if not can_undo(deletion.state):
         raise Problem("conflict", f"The grace period is over: the {target.noun} is being removed.")
     await queries.deletion_ended(tx.connection, deletion.id, "undone", tx.now)

@@ -63,7 +63,7 @@ def refuse_forged(connection: HTTPConnection, secret: CookieSecret, public_url: 
     if connection.scope["type"] == "websocket":
         # A page cannot add a header to it, so here the origin alone decides: without one it is not a browser of ours.
         if "origin" not in connection.headers:
-            raise Problem("origin_refused", "A WebSocket by the session's cookie must say its Origin.")
+            raise Problem("origin_refused", "A WebSocket with the session cookie must send its Origin.")
         refuse_foreign_origin(connection, public_url)
     elif connection.scope["method"] not in SAFE_METHODS:
         refuse_foreign_origin(connection, public_url)

@@ -79,7 +79,7 @@ async def _lock_admins(tx: Tx, target: RoleTarget) -> None:
 async def refuse_last_admin(tx: Tx, user_id: str, role: str, tenant_id: str | None) -> None:
     """Refuse to take the role from its last holder. Caller must hold the lock on the administrators."""
     if await queries.admins(tx.connection, role, tenant_id) == [user_id]:
-        raise Problem("last_admin", f"Nobody else holds {role} here.")
+        raise Problem("last_admin", f"No other user has the role {role} here.")
 
 
 async def _record_change(

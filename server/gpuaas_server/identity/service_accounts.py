@@ -201,7 +201,7 @@ def _present(row: ServiceAccountRow | None, account_id: str) -> ServiceAccountRo
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
-        raise Problem("invalid_request", "expires_at lies in the past.")
+        raise Problem("invalid_request", "expires_at is in the past.")
 
 
 def _require_apps(scopes: Sequence[str], app_slugs: Sequence[str]) -> None:

@@ -108,7 +108,7 @@ async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, 
     """Delete a user: all access ends now. The id stays, since audit rows name it; nothing else of the person does."""
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     if user_id == tx.actor.id:
-        raise Problem("conflict", "Nobody deletes themselves: ask another administrator.")
+        raise Problem("conflict", "You cannot delete yourself: ask another administrator.")
     await binding_queries.admins_lock(tx.connection, shown.tenant_id)
     before = _of_tenant(await queries.user_lock(tx.connection, user_id), tenant_id, user_id)
     require_match(before.generation)

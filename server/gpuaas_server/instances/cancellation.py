@@ -22,9 +22,11 @@ async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id
     """Cancel at once while no controller works on it; otherwise ask the controller to stop at the next safe place."""
     locked, operation = await lock_operation(tx, project_id, operation_id)
     if operation.status not in LIVE:
-        raise Problem("conflict", f"It is {operation.status} already.")
+        raise Problem("conflict", f"The operation is {operation.status} already.")
     if operation.phase == VERIFYING:
-        raise Problem("conflict", "The controller is done; what is left is the proof. Wait for it, or force it.")
+        raise Problem(
+            "conflict", "The controller is done; only the proof is missing. Wait for it, or force the operation."
+        )
     if operation.target == "bulk":
         await _cancel_children(locked, operation, reason)
         changed = await operations.find_operation(tx.connection, project_id, operation_id)
@@ -59,7 +61,7 @@ async def operation_force(tx: Tx, caller: Caller, project_id: str, operation_id:
     """End what cannot end otherwise. A teardown then counts as done, and as not verified for ever."""
     locked, operation = await lock_operation(tx, project_id, operation_id)
     if operation.target == "bulk" or not operations.forcible(operation):
-        raise Problem("conflict", f"It is {operation.status}, and there is nothing to force.")
+        raise Problem("conflict", f"The operation is {operation.status}, so there is nothing to force.")
     forced: ForcedDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
     members = members_torn_down(locked, operation)  # as they are before they count as gone
     if operation.status in LIVE:
@@ -85,7 +87,7 @@ async def _force_ended(locked: LockedInstance, operation: OperationRow, forced: 
         current = member is not None and member.last_operation_id == operation.id
     live = locked.live_operation()
     if not current or live is not None:
-        raise Problem("conflict", "Something else was done since then.", {"operation_id": live} if live else {})
+        raise Problem("conflict", "Another operation has changed the instance.", {"operation_id": live} if live else {})
     apply_success(locked, operation, verified=False)
     await secret_rotation.start_due_rotation(locked)
     return await operations.accept_unproven(locked.tx, operation, forced)

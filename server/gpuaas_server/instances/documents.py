@@ -55,4 +55,6 @@ def require_size(name: str, value: dict[str, object] | None, most: int) -> None:
         return
     size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > most:
-        raise Problem("document_too_large", f"{name} has {size} bytes; at most {most} are kept.", {"most_bytes": most})
+        raise Problem(
+            "document_too_large", f"{name} has {size} bytes; at most {most} are allowed.", {"most_bytes": most}
+        )

@@ -23,11 +23,13 @@ async def instance_health_report(
     locked = await lock_instance(tx, project_id, instance_id)
     row = locked.row
     if row.app_slug not in identity.bound_apps(caller):
-        raise Problem("not_the_controller", f"It is not bound to {row.app_slug}.", {"app": row.app_slug})
+        raise Problem(
+            "not_the_controller", f"The service account is not bound to {row.app_slug}.", {"app": row.app_slug}
+        )
     if row.decommissioned_at is not None:
         raise Problem("conflict", "The instance is decommissioned.")
     if body.generation != row.generation:
-        raise Problem("stale_generation", f"The instance is at generation {row.generation}: look again.")
+        raise Problem("stale_generation", f"The instance is at generation {row.generation}: read it again.")
     watched = row.reported_at is not None and row.reported_at + REPORT_LIFE > tx.now
     for told in body.members:
         _apply_member_report(locked, told)

@@ -66,7 +66,7 @@ def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None
     """Check options against the manifest. An app that says nothing of a kind takes no options with it."""
     size = len(as_json(values))
     if size > MOST_OPTION_BYTES:  # the operation, its audit row and its events carry them
-        raise Problem("options_invalid", f"The options have {size} bytes; at most {MOST_OPTION_BYTES} are kept.")
+        raise Problem("options_invalid", f"The options have {size} bytes; at most {MOST_OPTION_BYTES} are allowed.")
     schema = manifest.options.get(kind, {"type": "object", "additionalProperties": False})
     catalog.check_inputs(schema, values, "options_invalid", "option")
 

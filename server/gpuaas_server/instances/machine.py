@@ -165,7 +165,9 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     if view.status == "failed":
         found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
     if view.busy:
-        found.append(("progressing", _reason("operation_in_progress", "An operation works on the whole instance.")))
+        found.append(
+            ("progressing", _reason("operation_in_progress", "An operation on the whole instance is in progress."))
+        )
     found += _of_hosts(view)
     found += _of_members(view)
     found += [("degraded", flag) for flag in view.flags]

@@ -26,7 +26,9 @@ async def metered(connection: Connection, caller: Caller, project_id: str, insta
     if row is None:
         raise not_found("instance", instance_id)
     if row.app_slug not in identity.bound_apps(caller):
-        raise Problem("not_the_controller", f"It is not bound to {row.app_slug}.", {"app": row.app_slug})
+        raise Problem(
+            "not_the_controller", f"The service account is not bound to {row.app_slug}.", {"app": row.app_slug}
+        )
     projects = await queries.projects_ever(connection, instance_id)
     return Metered(instance_id, row.tenant_id, row.app_slug, _units(row), frozenset(projects))
 

@@ -145,7 +145,9 @@ async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> 
         if (operation.kind in ("deploy", "add") or secret_rotation.is_rotation(operation)) and is_unclaimed(operation)
         if any(member.id in gone for member in concerned_members(locked, operation))
     ]
-    await _finish_all(locked, bringing, "cancelled", failure("cancelled", "An allocation below it is being released."))
+    await _finish_all(
+        locked, bringing, "cancelled", failure("cancelled", "An allocation of the member is being released.")
+    )
 
 
 async def fail_without_hosts(locked: LockedInstance, why: Failure) -> None:
@@ -193,7 +195,7 @@ async def update_bulk_operation(locked: LockedInstance, parent_id: str) -> None:
         return
     parent, step = progress.parent, progress.step
     if step.cancel:
-        why = failure("cancelled", "One before it did not succeed.")
+        why = failure("cancelled", "An earlier member operation did not succeed.")
         for child in await operations.operations_lock(locked.tx.connection, step.cancel):
             await finish_operation(locked, child, "cancelled", why, follow=False)
         await update_bulk_operation(locked, parent_id)

@@ -40,6 +40,7 @@ async def _set_rotation_aside(locked: LockedInstance) -> None:
             if not is_unclaimed(operation):
                 raise secret_rotation.problem_while_rotating(operation)
             why = failure(
-                "cancelled", "Something else was asked for before it began. It is asked for again after that."
+                "cancelled",
+                "Another operation was requested before this one began. This one is requested again afterwards.",
             )
             await finish_operation(locked, operation, "cancelled", why, follow=False)

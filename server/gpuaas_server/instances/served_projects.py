@@ -54,7 +54,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
         tx.audited = True  # as it was
         return InstanceServes(instance=instance_of(locked.row, caller), operation=None)
     if len(locked.served_project_ids) >= MOST_SERVED:
-        raise Problem("conflict", f"It serves {MOST_SERVED} further projects; that is the most.")
+        raise Problem("conflict", f"The instance serves {MOST_SERVED} further projects, which is the limit.")
     await queries.project_serve(tx.connection, _row(tx, locked.row, facts))
     locked.add_served_project(facts.id, facts.slug)
     return await _changed(locked, caller, "served_project_set", project_id)

@@ -179,7 +179,7 @@ async def instance_upgrade(
     slug = locked.row.app_slug
     version = await launch.choose_version(tx.connection, tenant_id, project_id, slug, body.version)
     if version.version_id == locked.row.version_id:
-        raise Problem("conflict", f"The instance is of version {body.version} already.")
+        raise Problem("conflict", f"The instance runs version {body.version} already.")
     launch.check_inputs(version.manifest, locked.row.inputs)
     if await locked.load_served_projects():
         served_projects.require_scope(version.manifest)

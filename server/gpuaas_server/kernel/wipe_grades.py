@@ -42,4 +42,4 @@ def require_possible_grade(shape: str, grade: str) -> None:
     if grade == "reimaged":
         raise Problem("wipe_grade_not_available", "No driver can bring a host up from another system yet.")
     if grade == "rebooted" and shape != "baremetal":
-        raise Problem("wipe_grade_not_available", "A slice has no start of its own; it is inspected.")
+        raise Problem("wipe_grade_not_available", "A slice cannot be rebooted separately; its grade is `inspected`.")

@@ -113,7 +113,7 @@ class AgentGate:
             await self._refusals.limit_enrolment(request)
         signature = signatures.read_authorization(request.headers.get("authorization", ""))
         if (signature.node_id == ENROLLING) != (action == ENROL):
-            raise Problem("agent_signature_invalid", "The node id does not fit this call.")
+            raise Problem("agent_signature_invalid", "The node id does not match this call.")
         signatures.check_time(signature, self._platform.clock())
         body = await request.body()
         if signature.node_id == ENROLLING:

@@ -37,7 +37,7 @@ def read_inventory(document: object) -> Inventory:
         return Inventory.model_validate(document)
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}"[:200] for e in error.errors()[:10]]
-        raise Problem("inventory_invalid", "The inventory has a wrong form.", {"faults": faults}) from error
+        raise Problem("inventory_invalid", "The inventory does not match its schema.", {"faults": faults}) from error
 
 
 async def inventory_store(tx: Tx, node_id: str, inventory: Inventory) -> None:

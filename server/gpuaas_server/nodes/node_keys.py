@@ -47,7 +47,7 @@ async def node_key_rotate(
         raise Problem("agent_signature_invalid")
     if row.public_key != public_key:
         if not signed_by(row.public_key):
-            raise Problem("agent_signature_invalid", "Only the node's current key brings in another.")
+            raise Problem("agent_signature_invalid", "Only the node's current key can register another.")
         if await queries.former_key(tx.connection, public_key) is not None:
             raise Problem("node_key_replaced", "This key was a node's key before; make a new one.")
         row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now)

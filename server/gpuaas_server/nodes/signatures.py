@@ -51,7 +51,7 @@ def check_time(signature: AgentSignature, now: datetime) -> None:
     if abs(now_ms - signature.ts_ms) > MAX_SKEW_MS:
         raise Problem(
             "agent_clock_skew",
-            f"The message was signed {abs(now_ms - signature.ts_ms) // 1000} s away from the platform's time.",
+            f"The message was signed {abs(now_ms - signature.ts_ms) // 1000} s apart from the platform's time.",
             {"server_time_ms": now_ms},
         )
 

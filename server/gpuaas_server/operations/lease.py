@@ -104,7 +104,7 @@ def require_bound(operation: OperationRow, bound_apps: Container[str]) -> None:
     """Refuse a service account that is not bound to the operation's app any more, whatever lease it holds."""
     slug = operation.app_slug
     if slug not in bound_apps:
-        raise Problem("not_the_controller", f"It is not bound to {slug}.", {"app": slug})
+        raise Problem("not_the_controller", f"The service account is not bound to {slug}.", {"app": slug})
 
 
 def require_lease(
@@ -114,7 +114,7 @@ def require_lease(
     if operation is None:
         raise not_found("operation", operation_id)
     if operation.controller_id != actor.id:
-        raise Problem("not_the_controller", "Another service account claimed it, or nobody has.")
+        raise Problem("not_the_controller", "This service account has not claimed the operation.")
     digest = operation.lease_digest if operation.status in LEASED else None
     if digest is None or not secrets.compare_digest(digest, _digest(token)):
         raise Problem("lease_lost", f"It is {operation.status}.", {"status": operation.status})

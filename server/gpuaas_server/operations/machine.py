@@ -89,7 +89,7 @@ def decide(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.phase == VERIFYING:
         return _verifying(now, clock)
     if clock >= now.deadline_at:
-        return Step("expired", failure("deadline_exceeded", f"The {now.kind} was not done by its deadline."))
+        return Step("expired", failure("deadline_exceeded", f"The {now.kind} was not done before its deadline."))
     if now.status in LEASED and now.lease_until is not None:
         return _leased(now, now.lease_until, clock)
     return Wait(now.deadline_at)
@@ -99,9 +99,11 @@ def _leased(now: Snapshot, lease_until: datetime, clock: datetime) -> Step | Wai
     if clock < lease_until:
         return Wait(min(lease_until, now.deadline_at))
     if now.cancel_requested:
-        return Step("cancelled", failure("cancelled", "It was cancelled, and its controller is silent."))
+        return Step(
+            "cancelled", failure("cancelled", "The operation was cancelled, and its controller did not respond.")
+        )
     if now.attempt >= now.most_attempts:
-        return Step("failed", failure("controller_lost", f"{now.attempt} attempts ended without a word."))
+        return Step("failed", failure("controller_lost", f"{now.attempt} attempts ended without a report."))
     return Step("pending")  # another replica resumes
 
 
@@ -112,7 +114,7 @@ def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
     if not evidence.waiting:
         return Step("succeeded")
     if clock >= now.deadline_at:
-        return Step("failed", failure("teardown_incomplete", "A host did not say in time what is left on it."))
+        return Step("failed", failure("teardown_incomplete", "A host did not report in time what is left on it."))
     return Wait(min(now.deadline_at, evidence.until or now.deadline_at))
 
 
@@ -165,4 +167,4 @@ def _bulk_end(children: Sequence[tuple[str, str, bool]]) -> str:
 
 
 def _bulk_failure(broken: int, total: int) -> Failure:
-    return failure("some_failed", f"{broken} of {total} did not succeed; each says why.")
+    return failure("some_failed", f"{broken} of {total} did not succeed; each has its reason.")

@@ -26,16 +26,16 @@ def read_request(text: str) -> RequestedKey:
         key = request.public_key()
         genuine = request.is_signature_valid
     except (ValueError, TypeError, UnsupportedAlgorithm, InvalidSignature) as error:
-        raise Problem("certificate_request_invalid", "It cannot be read as a certificate request.") from error
+        raise Problem("certificate_request_invalid", "The text is not a certificate request.") from error
     if not genuine:
-        raise Problem("certificate_request_invalid", "Its signature is not that of its own key.")
+        raise Problem("certificate_request_invalid", "The request is not signed by its own key.")
     if isinstance(key, ed25519.Ed25519PublicKey):
         return key
     if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CURVES):
         return key
     if isinstance(key, rsa.RSAPublicKey) and key.key_size in _RSA_BITS:
         return key
-    raise Problem("certificate_request_invalid", "Its key is of a kind or size that is not accepted.")
+    raise Problem("certificate_request_invalid", "The key's type or size is not accepted.")
 
 
 def client_certificate(

@@ -82,7 +82,7 @@ def compare(asked: InspectionRequest, result: Mapping[str, object], evidence: Ma
     if asked.baseline_sha256 is not None and evidence.get("baseline_sha256") != asked.baseline_sha256:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
         return Comparison(
-            "unseen", "baseline_mismatch", "The host was compared with another baseline than before.", checks
+            "unseen", "baseline_mismatch", "The host was compared with another baseline than the recorded one.", checks
         )
     return _judged(checks)
 
@@ -94,7 +94,7 @@ def _judged(checks: list[Check]) -> Comparison:
         return Comparison("left", "teardown_incomplete", f"Left on the host: {names}.", checks)
     unseen = [check.name for check in checks if check.verdict == "not_seen"]
     if unseen:
-        return Comparison("unseen", "could_not_look", f"The host could not look at: {', '.join(unseen)}.", checks)
+        return Comparison("unseen", "could_not_look", f"The host could not examine: {', '.join(unseen)}.", checks)
     return Comparison("clean", checks=checks)
 
 

@@ -77,18 +77,20 @@ def _awaits_revocation(found: Comparison) -> bool:
 
 
 def _silent(now: Snapshot) -> Comparison:
-    why = "its node is lost" if now.node_lost else "it did not answer in time"
-    return Comparison("unseen", "host_unreachable", f"The host could not be asked: {why}.")
+    why = "its node is lost" if now.node_lost else "there was no report in time"
+    return Comparison("unseen", "host_unreachable", f"The host did not respond: {why}.")
 
 
 def _failed(now: Snapshot, look: InspectionReport, clock: datetime) -> Comparison | Retry:
     failure = look.failure or NOT_REPORTED
     code = str(failure.get("code") or "")
     if code == "task_kind_unknown":
-        return Comparison("unseen", "agent_too_old", "The agent of the host does not know how to look yet.")
+        return Comparison("unseen", "agent_too_old", "The agent of the host is too old for this inspection.")
     if code == "allocation_not_here":
-        return Comparison("unseen", "allocation_gone", "The host does not serve the allocation any more.")
+        return Comparison("unseen", "allocation_gone", "The allocation is no longer on the host.")
     if failure.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
         return Retry(now.attempt + 1)
     said = f" ({code[:60]})" if code else ""
-    return Comparison("unseen", "inspection_failed", f"{str(failure.get('message') or 'The look failed.')[:400]}{said}")
+    return Comparison(
+        "unseen", "inspection_failed", f"{str(failure.get('message') or 'The inspection failed.')[:400]}{said}"
+    )

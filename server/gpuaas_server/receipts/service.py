@@ -82,7 +82,7 @@ async def start_receipts(
     try:
         wanted = footprints.normalize(footprint)
     except footprints.FootprintInvalid as problem:
-        failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be looked for: {problem}.")
+        failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be checked: {problem}.")
         rows = [apply_changes(row, settlement(failed, tx.now)) for row in rows]
     else:
         serials = await access.revoked_serials_of(tx.connection, list(hosts), tx.now)

@@ -45,4 +45,4 @@ def open_sealed(data_key: bytes, ref: SecretRef, sealed: bytes) -> bytes:
 
 
 def unreadable(ref: SecretRef) -> Problem:
-    return Problem("secret_unreadable", f"Version {ref.version} of {ref.secret_id} does not open.")
+    return Problem("secret_unreadable", f"Version {ref.version} of {ref.secret_id} cannot be decrypted.")

@@ -120,7 +120,7 @@ _outage = _Outage()
 
 def _unavailable(why: str) -> Problem:
     _outage.began(why)
-    return Problem("secret_store_unavailable", "The secret store did not answer.", headers={"Retry-After": "2"})
+    return Problem("secret_store_unavailable", "The secret store did not respond.", headers={"Retry-After": "2"})
 
 
 def _text(raw: bytes) -> str:

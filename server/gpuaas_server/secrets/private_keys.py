@@ -53,7 +53,7 @@ async def private_key_prepare(platform: Platform, owner_id: str, clear: bytes) -
 
 async def private_key_store(tx: Tx, prepared: PreparedPrivateKey) -> None:
     if not await queries.key_share(tx.connection, prepared.key_id):
-        raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same moment.")
+        raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same time.")
     row = NewPrivateKey(prepared.owner_id, prepared.key_id, prepared.wrapped_key, prepared.sealed_value, tx.now)
     await private_key_queries.private_key_insert(tx.connection, row)
 

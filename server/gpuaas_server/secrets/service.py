@@ -106,7 +106,7 @@ async def secret_discard(platform: Platform, prepared: PreparedSecret) -> None:
 
 async def secret_store(tx: Tx, prepared: PreparedSecret) -> None:
     if not await queries.key_share(tx.connection, prepared.key_id):
-        raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same moment.")
+        raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same time.")
     owner, ref = prepared.owner, prepared.ref
     row = NewSecretVersion(
         id=ref.secret_id,

@@ -53,7 +53,7 @@ async def terminal_take(
         taking = (terminal_id, node.id, by.key_generation, holder)
         row = await queries.terminal_take(tx.connection, *taking, tx.now, tx.now + LEASE)
         if row is None:
-            raise Problem("conflict", "The terminal is not waited for on this node, or not any more.")
+            raise Problem("conflict", "No terminal with this id is expected on this node.")
         allocation = await require_allocation(tx.connection, row.project_id, row.allocation_id)
         issue = IssueRequest(
             public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(allocation)

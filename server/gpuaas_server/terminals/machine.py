@@ -99,7 +99,7 @@ def decide(now: Snapshot, clock: datetime) -> End | Wait:
     if now.task is not None and now.task.status in ("failed", "refused"):
         return _refused(now.task.failure or NOT_REPORTED)
     if clock >= now.open_by + SLACK:
-        why = "its node is lost" if now.node_lost else "it did not answer in time"
+        why = "its node is lost" if now.node_lost else "there was no report in time"
         return end("not_opened", f"The host could not open a terminal: {why}.")
     return Wait(now.open_by + SLACK)
 

@@ -14,15 +14,15 @@ FOUNDATION = [
         "malformed_request",
         400,
         "The request is not valid HTTP",
-        "Send well-formed HTTP/1.1; behind a load balancer, check whether it sends PROXY headers.",
+        "Send well-formed HTTP/1.1. Behind a load balancer, check whether it sends PROXY headers.",
     ),
-    ErrorKind("target_too_long", 414, "The address is too long", "Send fewer or shorter parameters."),
+    ErrorKind("target_too_long", 414, "The URL is too long", "Send fewer or shorter parameters."),
     ErrorKind("header_too_large", 431, "The request's header is too large", "Send fewer or smaller header fields."),
     ErrorKind(
         "request_timeout",
         408,
         "The request did not arrive in time",
-        "Send it again over a faster line; check that nothing on the way holds it back.",
+        "Send the request again over a faster connection, and check the network between you and the server.",
         True,
     ),
     ErrorKind(
@@ -35,34 +35,39 @@ FOUNDATION = [
     ErrorKind(
         "too_many_streams",
         429,
-        "Too many watches, long polls and terminals at once",
-        "Close one that is not needed any more, or watch the project instead of each of its parts.",
+        "Too many open watches, long polls and terminals",
+        "Close one that you do not need, or watch the project instead of single resources.",
         True,
     ),
     ErrorKind("body_too_large", 413, "The body is too large", "Send a smaller request."),
     ErrorKind("unsupported_media_type", 415, "The body is not JSON", "Set Content-Type to application/json."),
     ErrorKind(
-        "not_found", 404, "There is no such thing here", "Check the id, and that you have access to its project."
+        "not_found", 404, "The resource does not exist", "Check the id, and that you have access to its project."
     ),
     ErrorKind(
-        "method_not_allowed", 405, "This method is not offered here", "Use one of the methods in the Allow header."
+        "method_not_allowed", 405, "This method is not allowed here", "Use one of the methods in the Allow header."
     ),
     ErrorKind(
         "precondition_failed",
         412,
-        "It has changed since you read it",
-        "Read it again and repeat the change with the new ETag.",
+        "The resource has changed since you read it",
+        "Read the resource again and repeat the change with the new ETag.",
     ),
-    ErrorKind("invalid_cursor", 422, "The cursor is not one of ours", "Start again without a cursor."),
-    ErrorKind("conflict", 409, "The current state does not allow this", "Read the resource and its allowed_actions."),
+    ErrorKind("invalid_cursor", 422, "The cursor is not valid", "Start again without a cursor."),
     ErrorKind(
-        "already_exists", 409, "Something with this name exists", "Choose another name, or use the existing one."
+        "conflict",
+        409,
+        "The current state does not allow this",
+        "Read the resource and its allowed_actions, then decide again.",
+    ),
+    ErrorKind(
+        "already_exists", 409, "A resource with this name exists", "Choose another name, or use the existing one."
     ),
     ErrorKind(
         "not_empty",
         409,
-        "There is still something in the tenant or project",
-        "Release, stop or remove what the answer names, then ask again.",
+        "The tenant or project is not empty",
+        "Release, stop or remove what details names, then request the deletion again.",
     ),
     ErrorKind(
         "reason_required", 422, "A reason is required", "Send a reason that a colleague will understand in a year."
@@ -78,7 +83,7 @@ FOUNDATION = [
         "idempotency_in_progress",
         409,
         "The first request with this key is still running",
-        "Wait a moment and send it again.",
+        "Wait a moment and send the request again.",
         True,
     ),
     # Identity
@@ -93,14 +98,14 @@ FOUNDATION = [
     ErrorKind(
         "client_certificate_required",
         401,
-        "This needs a client certificate",
+        "A client certificate is required",
         "Connect with the account's certificate to the address of GPUAAS_CLIENT_CERTIFICATE_BIND; a load balancer in front"
         " must pass TLS through.",
     ),
     ErrorKind(
         "client_certificate_refused",
         401,
-        "The client certificate is not a valid one of this account",
+        "The client certificate is not valid for this account",
         "Use a certificate that is registered for the account and has not expired, or register another one.",
     ),
     ErrorKind(
@@ -113,33 +118,34 @@ FOUNDATION = [
     ErrorKind(
         "csrf_token_wrong",
         403,
-        "The request does not show that it comes from our own pages",
+        "The CSRF token is missing or wrong",
         "Send the csrf_token of GET /api/v1/auth/session as X-CSRF-Token, or use a bearer token.",
     ),
     ErrorKind(
         "origin_refused",
         403,
         "The request comes from another site",
-        "Use the console under its own address; programs send a bearer token, and no cookie.",
+        "Use the console under its own address. Programs send a bearer token and no cookie.",
     ),
     ErrorKind(
         "bad_credentials",
         401,
-        "The credentials are not right",
-        "Check them; after repeated failures the account is locked for a while.",
+        "The credentials are wrong",
+        "Check the credentials. After repeated failures the account is locked for a while.",
     ),
     ErrorKind(
         "account_locked",
         423,
-        "The account is locked here after repeated failures",
-        "Wait until the lock ends, sign in from a network where you have signed in before, or ask to be unlocked.",
+        "The account is locked in this network after repeated failures",
+        "Wait until the lock ends, sign in from a network that you have used before, or ask an operator to"
+        " unlock the account.",
         True,
     ),
     ErrorKind("account_disabled", 403, "The account is disabled", "Ask an administrator to enable it."),
     ErrorKind(
         "deletion_scheduled",
         403,
-        "The tenant or project is to be deleted",
+        "The tenant or project is scheduled for deletion",
         "Ask an administrator to undo the deletion before its date.",
     ),
     ErrorKind(
@@ -154,12 +160,12 @@ FOUNDATION = [
         "forbidden",
         403,
         "Your role does not allow this",
-        "Ask an administrator of the project for the role named in details.",
+        "Ask an administrator for one of the roles in details.",
     ),
     ErrorKind(
         "weak_password", 422, "The password is too weak", "Use at least 12 characters that are not a common phrase."
     ),
-    ErrorKind("last_admin", 409, "This would leave nobody in charge", "Give the role to somebody else first."),
+    ErrorKind("last_admin", 409, "This would remove the last administrator", "Give the role to another user first."),
     # Nodes and agents
     ErrorKind(
         "enrolment_token_invalid",
@@ -182,28 +188,28 @@ FOUNDATION = [
     ErrorKind(
         "agent_clock_skew",
         401,
-        "The agent's clock is off by more than a minute",
+        "The agent's clock differs by more than a minute",
         "Correct the clock, or sign with the offset to server_time_ms.",
         True,
     ),
-    ErrorKind("agent_replay", 401, "This agent message was seen before", "Sign each message afresh with a new nonce."),
+    ErrorKind("agent_replay", 401, "This agent message was received before", "Sign each message with a new nonce."),
     ErrorKind(
         "node_key_expired",
         403,
         "The node's key has expired",
-        "An operator approves the key (gpuaas nodes approve-key); the agent then renews it by itself.",
+        "Have an operator approve the key (gpuaas nodes approve-key). The agent then renews it.",
     ),
     ErrorKind(
         "node_key_replaced",
         401,
-        "The node has another key by now",
-        "Sign with the key that replaced it. If this host never made one, somebody else has its key: look at its events.",
+        "The node's key was replaced",
+        "Sign with the new key. If this host never made one, somebody else has its key: look at the node's events.",
     ),
     ErrorKind(
         "node_key_elsewhere",
         403,
-        "The node's key was used from where the node is not",
-        "If the host has moved, an administrator changes the node's source networks (gpuaas nodes set-source).",
+        "The node's key was used from another network",
+        "If the host has moved, have an administrator change the node's source networks (gpuaas nodes set-source).",
     ),
     ErrorKind(
         "address_taken",
@@ -212,82 +218,92 @@ FOUNDATION = [
         "Retire the other node, or give one of them another address.",
     ),
     ErrorKind("node_retired", 403, "The node is retired", "Enrol the host again as a new node."),
-    ErrorKind("task_not_found", 404, "This node has no such task", "Drop the task."),
+    ErrorKind("task_not_found", 404, "This node has no such task", "Discard the task."),
     ErrorKind(
         "task_already_reported",
         409,
         "Another result was reported for this task",
-        "Drop the result; the first one stands.",
+        "Discard the result. The first one counts.",
     ),
-    ErrorKind("stale_generation", 409, "A newer generation replaced this one", "Drop the work and poll for tasks."),
+    ErrorKind("stale_generation", 409, "A newer generation replaced this one", "Discard the work and poll for tasks."),
     ErrorKind(
-        "inventory_invalid", 422, "The inventory contradicts itself", "Correct what details names and report again."
+        "inventory_invalid",
+        422,
+        "The inventory contradicts itself",
+        "Correct what details names, and report the inventory again.",
     ),
     ErrorKind("node_busy", 409, "The node has live claims", "Release or drain its allocations first."),
     ErrorKind(
-        "slot_not_approvable", 409, "The slot cannot be approved in its state", "Read the slot's status and reason."
+        "slot_not_approvable",
+        409,
+        "The slot cannot be approved in its current status",
+        "Read the slot's status and reason.",
     ),
     ErrorKind(
         "node_key_not_rotated",
         409,
         "The host proved its wipe with a key that the tenant could have copied",
-        "Retry the release; if it stays so, update the agent or reinstall the host and enrol it again.",
+        "Retry the release. If it fails again, update the agent, or reinstall the host and enrol it again.",
     ),
     ErrorKind(
         "ssh_target_refused",
         409,
         "The host reported an SSH address, port or user that is not its own",
-        "An operator compares the node's addresses (gpuaas nodes show) with the host, and looks at who is on it.",
+        "Have an operator compare the node's addresses (gpuaas nodes show) with the host, and check which"
+        " tenant is on it.",
     ),
     # Capacity
     ErrorKind(
         "no_capacity",
         409,
         "There is not enough free capacity",
-        "Try again later, ask for fewer GPUs, or choose another SKU.",
+        "Try again later, request fewer GPUs, or choose another SKU.",
         True,
     ),
     ErrorKind(
         "capacity_fragmented",
         409,
-        "There are enough free GPUs, but not on one node",
-        "Ask for fewer GPUs per allocation; a slice never spans nodes.",
+        "The free GPUs are not on one node",
+        "Request fewer GPUs per allocation; a slice never spans nodes.",
         True,
     ),
     ErrorKind(
         "capacity_blocked",
         409,
-        "The capacity exists but its clean-up is not proven",
-        "An operator must clean the blocked slots (cleanup_blocked).",
+        "The capacity is not proven clean",
+        "Ask an operator to clean the blocked slots (cleanup_blocked).",
         True,
     ),
     ErrorKind(
         "capacity_below_grade",
         409,
-        "The free hosts can not prove the wipe that is required",
-        "A platform administrator upgrades the agents of the hosts, or lowers the SKU's wipe grade; a tenant administrator"
-        " may lower the tenant's (docs/howto/offer-a-sku.md). Or choose another SKU.",
+        "The free hosts cannot prove the required wipe grade",
+        "Choose another SKU. Or have a platform administrator upgrade the agents or lower the SKU's wipe"
+        " grade, or a tenant administrator lower the tenant's (docs/howto/offer-a-sku.md).",
         True,
     ),
     ErrorKind(
-        "sku_not_offered", 422, "This SKU or GPU count is not offered", "List the SKUs and choose an offered GPU count."
+        "sku_not_offered",
+        422,
+        "This SKU or GPU count is not offered",
+        "List the SKUs, and choose an offered SKU and GPU count.",
     ),
     ErrorKind(
         "wipe_grade_not_available",
         422,
-        "This grade of the wipe can not be reached",
-        "Ask for a lower grade: `inspected`, or `rebooted` of a whole host.",
+        "This wipe grade is not available",
+        "Request a lower grade: `inspected`, or `rebooted` for a whole host.",
     ),
     ErrorKind(
         "quota_exceeded",
         409,
-        "The quota does not allow this",
+        "The quota is exceeded",
         "Release something, or ask an administrator for a larger quota.",
     ),
     ErrorKind(
         "quota_beyond_tenant",
         409,
-        "A project may have no more than its tenant",
+        "A project's limit cannot exceed its tenant's",
         "Choose a smaller limit, or ask a platform administrator for a larger quota of the tenant.",
     ),
     ErrorKind(
@@ -297,7 +313,9 @@ FOUNDATION = [
         "Retry the failed releases, or ask an operator to clean the hosts (allocations in release_failed).",
         True,
     ),
-    ErrorKind("not_active", 409, "The allocation is not active", "Wait until it is active, or create another."),
+    ErrorKind(
+        "not_active", 409, "The allocation is not active", "Wait until the allocation is active, or create another."
+    ),
     ErrorKind(
         "ssh_key_refused",
         422,
@@ -307,66 +325,75 @@ FOUNDATION = [
     ErrorKind(
         "too_many_terminals",
         409,
-        "There are too many open terminals",
-        "Close one that is not needed any more, and open this one again.",
+        "Too many terminals are open",
+        "Close one that you do not need, then open this one again.",
     ),
     ErrorKind(
         "too_many_host_reports",
         409,
         "The tenant has too many open reports of broken hosts",
-        "Release the allocation or replace it; operators clear reports when they have looked at the hosts.",
+        "Release or replace the allocation. Operators clear reports after examining the hosts.",
     ),
-    ErrorKind("evidence_required", 422, "Evidence is required", "Describe what was checked on the host and by whom."),
+    ErrorKind("evidence_required", 422, "Evidence is required", "Describe what was checked on the host, and by whom."),
     # Failures that happen later, on resources rather than in responses
-    ErrorKind("deadline_exceeded", 504, "It did not end in time", "Retry; when it repeats, look at the node.", True),
     ErrorKind(
-        "node_lost", 503, "The node stopped answering", "Wait for the node to come back, or allocate elsewhere.", True
+        "deadline_exceeded", 504, "The step did not end in time", "Retry. If it fails again, look at the node.", True
+    ),
+    ErrorKind(
+        "node_lost",
+        503,
+        "The node stopped responding",
+        "Wait for the node to come back, or allocate on another node.",
+        True,
     ),
     ErrorKind(
         "host_lost",
         503,
         "The host of the allocation is lost",
-        "There is nothing to do: the platform wipes the host when it is back. Allocate again for other GPUs.",
+        "Nothing: the platform wipes the host when it is back. For other GPUs, create another allocation.",
         True,
     ),
     ErrorKind(
         "host_task_failed",
         502,
         "A step on the host failed",
-        "Read the failing phase in the timeline; retry when it says so.",
+        "Read the failed phase in the timeline. Retry if it is retryable.",
         True,
     ),
     ErrorKind(
         "wipe_not_proven",
         502,
-        "The wipe could not be proven",
-        "Retry the release, or clean by hand and force the clean-up with evidence.",
+        "The wipe is not proven",
+        "Retry the release, or clean the host by hand and force the clean-up with evidence.",
     ),
     ErrorKind(
         "wipe_not_examined",
         502,
-        "A check of the wipe did not look",
-        "Let the check look (drives: erase_drives), or accept it in the SKU (accept_not_examined); then retry the release.",
+        "A check of the wipe did not examine anything",
+        "Have the check examine it (drives: erase_drives), or accept it in the SKU (accept_not_examined). Then retry"
+        " the release.",
     ),
     ErrorKind(
         "wipe_grade_not_reached",
         502,
         "The wipe did not reach the required grade",
-        "Retry the release; when it repeats, look at the node, or clean by hand and force the clean-up with evidence.",
+        "Retry the release. If it fails again, look at the node, or clean the host by hand and force the"
+        " clean-up with evidence.",
     ),
     ErrorKind(
         "wipe_agent_too_old",
         502,
-        "The host's agent can not prove the required grade",
-        "Upgrade the agent of the node and retry the release, or clean by hand and force the clean-up with evidence.",
+        "The host's agent cannot prove the required wipe grade",
+        "Upgrade the agent of the node and retry the release, or clean the host by hand and force the"
+        " clean-up with evidence.",
     ),
     # Platform
-    ErrorKind("unavailable", 503, "The service cannot answer now", "Try again in a moment.", True),
+    ErrorKind("unavailable", 503, "The service is not available", "Try again in a moment.", True),
     ErrorKind(
         "internal",
         500,
-        "Something went wrong on our side",
-        "Try again; if it repeats, report the correlation id.",
+        "An internal error occurred",
+        "Try again. If it fails again, report the correlation id.",
         True,
     ),
 ]

@@ -239,7 +239,7 @@ def _refuse_unknown_parameters(request: Request, action: str) -> None:
     unknown = sorted(request.query_params.keys() - _declared[action])
     if unknown:
         fields = [{"where": f"query.{name}", "message": "There is no such parameter"} for name in unknown[:20]]
-        raise Problem("invalid_request", f"query.{unknown[0]}: There is no such parameter.", {"fields": fields})
+        raise Problem("invalid_request", f"query.{unknown[0]}: This parameter does not exist.", {"fields": fields})
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:

@@ -36,12 +36,12 @@ TARGET_TOO_LONG = Refusal("target_too_long", "target_too_long", f"A target may h
 FIELD_TOO_LARGE = Refusal("header_too_large", "header_too_large", f"A header field may have {LONGEST_FIELD} bytes.")
 TOO_MANY_FIELDS = Refusal("too_many_fields", "header_too_large", f"A header may have {MOST_FIELDS} fields.")
 MALFORMED = Refusal("malformed", "malformed_request", "The bytes cannot be read as HTTP/1.1.")
-FRAMING = Refusal("framing", "malformed_request", "The body is nearly all framing.")
+FRAMING = Refusal("framing", "malformed_request", "The body consists almost only of chunk framing.")
 PIPELINED = Refusal("pipelined", "malformed_request", f"At most {MOST_PIPELINED} requests may wait on a connection.")
-STRANGERS_BODIES = Refusal("bodies_full", "unavailable", "Too many bodies wait for their callers to be known.", True)
-UNREAD_BODY = Refusal("unread_body", "body_too_large", "The rest of a body that was answered is too large.")
+STRANGERS_BODIES = Refusal("bodies_full", "unavailable", "Too many request bodies wait for authentication.", True)
+UNREAD_BODY = Refusal("unread_body", "body_too_large", "The unread rest of the body is too large.")
 HEADER_LATE = Refusal("header_late", "request_timeout", "The header was not complete in time.")
-BODY_LATE = Refusal("body_late", "request_timeout", "The body did not come on fast enough.")
+BODY_LATE = Refusal("body_late", "request_timeout", "The body arrived too slowly.")
 
 
 @dataclass(frozen=True, slots=True)
