@@ -1,4 +1,4 @@
-"""Ways into a real host that end before their time: an operation's certificates, and a key in the platform's custody."""
+"""Access to a real host that ends early: an operation's certificates, and a key in the platform's custody."""
 
 import time
 from collections.abc import Iterator

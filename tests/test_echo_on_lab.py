@@ -206,7 +206,7 @@ class Litterer(Echo):
 
 def test_a_process_that_a_handler_started_and_left_behind_is_found_by_its_mark(lab: EchoLab) -> None:
     with at_work(Litterer(), lab.controller()):
-        instance, deploy = lab.hub("litter")
+        instance, deploy = lab.hub("leftover")
         lab.succeeds(deploy)
         lab.succeeds(lab.operate(instance, "restart"))
         left = lab.fails(lab.operate(instance, "stop"), "teardown_incomplete")

@@ -96,8 +96,8 @@ def test_an_allocation_outlives_the_end_of_the_whole_server(scene: Scene) -> Non
 def test_many_allocations_outlive_kills_at_random_and_every_event_is_relayed_in_order(scene: Scene) -> None:
     sandbox, ledger = scene.sandbox, scene.ledger
     made: list[str] = []
-    wish = NewAllocation(sku="h100-slice", gpu_count=1, count=12)
-    insist(lambda: made.extend(a.id for a in sandbox.admin.allocations.create(sandbox.project_id, wish)))
+    request = NewAllocation(sku="h100-slice", gpu_count=1, count=12)
+    insist(lambda: made.extend(a.id for a in sandbox.admin.allocations.create(sandbox.project_id, request)))
     kill_at_random(scene, random.Random(1))
     for allocation_id in made:
         release(scene, allocation_id)
@@ -141,8 +141,8 @@ def live_through(scene: Scene, victim: str, state: str, phase: str | None) -> No
 
 def create(sandbox: Sandbox) -> str:
     made: list[str] = []
-    wish = NewAllocation(sku="h100-node")
-    insist(lambda: made.append(sandbox.admin.allocations.create(sandbox.project_id, wish)[0].id))
+    request = NewAllocation(sku="h100-node")
+    insist(lambda: made.append(sandbox.admin.allocations.create(sandbox.project_id, request)[0].id))
     return made[0]
 
 

@@ -46,20 +46,20 @@ def lose(place: Sandbox, agents: SimulatedAgents, allocation: Allocation) -> All
 
 def test_a_released_allocation_of_a_lost_host_ends_at_once_and_is_wiped_when_the_host_is_back(place: Sandbox) -> None:
     with place.simulated_agents(1, first_index=600) as (nodes, agents):
-        held = active(place)
-        assert held.health == "healthy"
-        lost = lose(place, agents, held)
+        allocation = active(place)
+        assert allocation.health == "healthy"
+        lost = lose(place, agents, allocation)
         assert (lost.state, [reason.code for reason in lost.health_reasons]) == ("active", ["host_lost"])
         assert list(lost.health_reasons[0].choices) == ["wait", "release", "replace"]
-        place.person("project_member").allocations.release(place.project_id, held.id)
-        blocked = list(place.admin.allocations.follow(place.project_id, [held.id], 60))[-1]
+        place.person("project_member").allocations.release(place.project_id, allocation.id)
+        blocked = list(place.admin.allocations.follow(place.project_id, [allocation.id], 60))[-1]
         assert blocked.failure is not None
         assert (blocked.state, blocked.failure.code, blocked.ssh) == ("release_failed", "host_lost", None)
         slots = place.admin.slots.list(nodes[0].id)
         assert {(slot.status, slot.status_reason) for slot in slots} == {("cleanup_blocked", "host_lost")}
         assert place.admin.quotas.project(place.project_id).gpus_used == 0
         agents.start()
-        ended = shown_when(place, held, lambda one: one.state == "released", "the end of the release")
+        ended = shown_when(place, allocation, lambda one: one.state == "released", "the end of the release")
         assert ended.wipe_verified is True
         assert {slot.status for slot in place.admin.slots.list(nodes[0].id)} == {"available"}
         told = [event.type for event in place.admin.events.tail(place.project_id, 50).items]
@@ -69,10 +69,10 @@ def test_a_released_allocation_of_a_lost_host_ends_at_once_and_is_wiped_when_the
 
 def test_a_lost_host_that_comes_back_by_itself_keeps_its_allocation(place: Sandbox) -> None:
     with place.simulated_agents(1, first_index=610) as (_, agents):
-        held = active(place)
-        lose(place, agents, held)
+        allocation = active(place)
+        lose(place, agents, allocation)
         agents.start()
-        back = shown_when(place, held, lambda one: one.health == "healthy", "the return of the host")
+        back = shown_when(place, allocation, lambda one: one.health == "healthy", "the return of the host")
         assert (back.state, list(back.health_reasons)) == ("active", [])
         told = [event.type for event in place.admin.events.tail(place.project_id, 50).items]
         assert told[-2:] == ["allocation.host_lost", "allocation.host_back"]
@@ -84,16 +84,18 @@ def test_an_allocation_is_replaced_elsewhere_within_the_same_quota(place: Sandbo
         place.simulated_fleet(1, first_index=630) as others,
     ):
         place.admin.nodes.cordon(others[0].id, "not yet")
-        held = active(place)
+        allocation = active(place)
         place.admin.quotas.set_project(place.project_id, 8)
-        lose(place, agents, held)
+        lose(place, agents, allocation)
         with pytest.raises(GpuaasError) as nowhere:
-            place.admin.allocations.replace(place.project_id, held.id)
+            place.admin.allocations.replace(place.project_id, allocation.id)
         assert nowhere.value.code == "no_capacity"
-        assert place.admin.allocations.show(place.project_id, held.id).state == "active"
+        assert place.admin.allocations.show(place.project_id, allocation.id).state == "active"
         place.admin.nodes.uncordon(others[0].id)
-        made = place.person("project_member").allocations.replace(place.project_id, held.id, reason="host is dead")
+        made = place.person("project_member").allocations.replace(
+            place.project_id, allocation.id, reason="host is dead"
+        )
         assert (made.node_id, made.name, made.sku_name) == (others[0].id, "trainer", "h100-node")
-        ended = {a.id: a for a in place.admin.allocations.follow(place.project_id, [made.id, held.id], 60)}
-        assert (ended[made.id].state, ended[held.id].state) == ("active", "release_failed")
+        ended = {a.id: a for a in place.admin.allocations.follow(place.project_id, [made.id, allocation.id], 60)}
+        assert (ended[made.id].state, ended[allocation.id].state) == ("active", "release_failed")
         assert place.admin.quotas.project(place.project_id).gpus_used == 8

@@ -20,13 +20,13 @@ def test_maintenance_begins_by_itself_keeps_new_allocations_away_and_is_ended(ow
     place = Sandbox.create(own_server)
     place.offer()
     with place.simulated_fleet(1, first_index=700) as (node,):
-        (held,) = place.admin.allocations.create(place.project_id, NewAllocation(sku="h100-slice", gpu_count=1))
-        list(place.admin.allocations.follow(place.project_id, [held.id], 60))
+        (allocation,) = place.admin.allocations.create(place.project_id, NewAllocation(sku="h100-slice", gpu_count=1))
+        list(place.admin.allocations.follow(place.project_id, [allocation.id], 60))
         now = datetime.now(UTC)
         operator = place.admin.maintenance_windows
         window = operator.plan(node.id, now + timedelta(seconds=2), now + timedelta(hours=1), "kernel update")
         place.admin.wait_for(lambda: place.admin.nodes.show(node.id).cordoned, 60, "the begin of the maintenance")
-        shown = place.person("project_member").allocations.show(place.project_id, held.id)
+        shown = place.person("project_member").allocations.show(place.project_id, allocation.id)
         assert (shown.state, shown.health) == ("active", "degraded")
         (reason,) = shown.health_reasons
         assert (reason.code, reason.until) == ("maintenance_active", window.ends_at)
@@ -35,7 +35,7 @@ def test_maintenance_begins_by_itself_keeps_new_allocations_away_and_is_ended(ow
         assert nowhere.value.code == "no_capacity"
         assert operator.end(window.id).state == "ended"
         assert place.admin.nodes.show(node.id).schedulable
-        assert place.admin.allocations.show(place.project_id, held.id).health == "healthy"
+        assert place.admin.allocations.show(place.project_id, allocation.id).health == "healthy"
         told = [event.type for event in place.admin.events.tail(place.project_id, 50).items]
         wanted = [f"allocation.host_maintenance_{kind}" for kind in ("planned", "started", "ended")]
         assert [kind for kind in told if ".host_" in kind] == wanted

@@ -103,8 +103,8 @@ def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Sha
     serving = admin.instances.set_served_project(lab.project_id, shared.instance, shared.other)
     assert serving.operation is not None
     lab.succeeds(serving.operation)
-    wish = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[lab.places[1]])
-    lab.succeeds(lab.change_members(shared.instance, wish))
+    change = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[lab.places[1]])
+    lab.succeeds(lab.change_members(shared.instance, change))
     theirs = lab.node(shared.instance, 1)
     assert shared.run(shared.account, 1, "-w", theirs, "--gres=gpu:2", "-n1") == lab.hosts[1].name
     assert shared.run(shared.home_account, 0, "-w", theirs) == lab.hosts[1].name  # who pays is said by the account

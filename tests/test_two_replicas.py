@@ -66,8 +66,8 @@ def test_both_workers_take_part_and_no_step_is_done_twice(pair: Pair) -> None:
         " WHEN (NEW.leased_by IS NOT NULL) EXECUTE FUNCTION note_owner()",
     )
     clients = [server.admin() for server in pair.both()]
-    wish = NewAllocation(sku="h100-slice", gpu_count=1, count=16)
-    made = [a.id for client in clients for a in client.allocations.create(pair.sandbox.project_id, wish)]
+    request = NewAllocation(sku="h100-slice", gpu_count=1, count=16)
+    made = [a.id for client in clients for a in client.allocations.create(pair.sandbox.project_id, request)]
     pair.end(*made)
     for allocation_id in made:
         pair.ledger.assert_lived_once(allocation_id)

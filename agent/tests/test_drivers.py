@@ -28,7 +28,7 @@ def context(generation: int = 1) -> TaskContext:
     return TaskContext(Deadline.after(30), generation, lambda *_: "certificate")
 
 
-def wish(shape: str = "baremetal", nvme: str | None = None) -> dict[str, object]:
+def provision_spec(shape: str = "baremetal", nvme: str | None = None) -> dict[str, object]:
     return {
         "allocation_id": "alc_new",
         "shape": shape,
@@ -83,7 +83,7 @@ def test_erasing_is_on_unless_the_platform_turns_it_off_and_never_by_a_file_of_t
 
 
 @pytest.mark.parametrize(
-    ("source", "held"),
+    ("source", "mounted"),
     [
         ("/dev/nvme1n1", True),
         ("/dev/nvme1n1p2", True),
@@ -93,15 +93,17 @@ def test_erasing_is_on_unless_the_platform_turns_it_off_and_never_by_a_file_of_t
         ("tmpfs", False),
     ],
 )
-def test_a_mounted_drive_or_partition_is_known_by_its_whole_name(source: str, held: bool) -> None:
-    assert drives.holds("/dev/nvme1n1", source) is held
+def test_a_mounted_drive_or_partition_is_known_by_its_whole_name(source: str, mounted: bool) -> None:
+    assert drives.holds("/dev/nvme1n1", source) is mounted
 
 
 def test_the_drives_of_an_allocation_are_remembered_across_a_restart(
     settings: Config, ledger: AllocationLedger
 ) -> None:
     platform = TaskSigner()
-    made = platform.sign("provision", {**wish(nvme="/dev/nvme987n1"), "allocation_id": "alc_old", "principal": "p"})
+    made = platform.sign(
+        "provision", {**provision_spec(nvme="/dev/nvme987n1"), "allocation_id": "alc_old", "principal": "p"}
+    )
     ledger.put(old(drives=("/dev/nvme987n1",), principal="p").with_proof(made))
     known = AllocationLedger(settings.state_dir)
     known.confirm(platform.verify)
@@ -114,7 +116,7 @@ def test_bare_metal_is_refused_beside_an_allocation_that_is_not_proven_clean(
     settings: Config, ledger: AllocationLedger
 ) -> None:
     ledger.put(old())
-    plan = HostDriver(settings, ledger).provision(parse_provision(wish()), context())
+    plan = HostDriver(settings, ledger).provision(parse_provision(provision_spec()), context())
     with pytest.raises(TaskFailure) as refused:
         plan.steps[0].run()
     assert (refused.value.code, refused.value.retryable) == ("host_not_clean", False)
@@ -156,7 +158,7 @@ def test_a_slice_without_a_remembered_marker_is_not_clean(
     settings: Config, ledger: AllocationLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpuaas_agent.host.units.present", lambda deadline: set())
-    plan = LabContainerDriver(settings, ledger).verify(parse_release(wish("gpu_slice")), context())
+    plan = LabContainerDriver(settings, ledger).verify(parse_release(provision_spec("gpu_slice")), context())
     assert plan.steps[0].run() == "not clean"
     checks = {entry["name"]: entry for entry in plan.result["checks"]}  # type: ignore[attr-defined]
     assert checks["marker"]["found"] == ["there is no marker on record for this allocation"]

@@ -157,7 +157,7 @@ def test_what_is_planted_in_the_agents_folder_never_acts_and_is_gone_after_the_w
     time.sleep(3)  # the time in which expired grants are written anew
     assert tenant.ssh("true", key=key).returncode != 0
     assert tenant.ssh("cat /usr/local/share/.gpuaas-*").returncode == 0  # no planted wipe has run
-    listed = {str(held["allocation_id"]) for beat in tenant.platform.heartbeats for held in beat["allocations"]}  # type: ignore[attr-defined]
+    listed = {str(reported["allocation_id"]) for beat in tenant.platform.heartbeats for reported in beat["allocations"]}  # type: ignore[attr-defined]
     assert "alc_evil" not in listed
     _plant(machine, tenant, key.with_suffix(".pub").read_text().strip())
     machine.run(["sh", "-c", f"sed -i s/10[.]77/10.66/g {STATE}/node.json"])

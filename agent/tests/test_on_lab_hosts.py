@@ -96,10 +96,10 @@ def test_a_host_is_what_it_was_after_a_tenant_with_root_made_a_mess(tenant: Tena
     assert machine.run(["getent", "passwd", "mallory", "gpu"], check=False).stdout == ""
     assert machine.run(["/usr/bin/yes", "--version"]).returncode == 0
     assert machine.run(["tac", "/etc/issue"]).returncode == 0
-    assert _litter(machine.added_files() - before) == set()
+    assert _leftovers(machine.added_files() - before) == set()
 
 
-def _litter(paths: set[str]) -> set[str]:
+def _leftovers(paths: set[str]) -> set[str]:
     """Restored files lie in the upper layer too; what was never in the image may not."""
     words = ("evil", "mallory", "secret", "stuck", "lead-astray", "home/", "var/tmp/", "root/.ssh")
     return {path for path in paths if any(word in path for word in words)}

@@ -104,13 +104,13 @@ def test_an_allocation_lives_and_ends(operator: Any, fleet: str, project: str, s
 def test_a_place_is_shown_gpu_by_gpu_by_its_host_and_in_the_map_of_the_fleet(
     operator: Any, fleet: str, project: str, sku: str
 ) -> None:
-    wish = ("--sku", sku, "--gpus", "2", "--watch", "-p", project, "-o", "json")
-    made = operator("allocations", "create", *wish).items[0]
+    arguments = ("--sku", sku, "--gpus", "2", "--watch", "-p", project, "-o", "json")
+    made = operator("allocations", "create", *arguments).items[0]
     gpus = operator("allocations", "topology", made["id"], "-p", project, "-o", "json").items
-    held = [gpu["slot_index"] for gpu in gpus if gpu["claimed"]]
-    assert (len(gpus), len(held)) == (8, made["gpu_count"])
+    claimed = [gpu["slot_index"] for gpu in gpus if gpu["claimed"]]
+    assert (len(gpus), len(claimed)) == (8, made["gpu_count"])
     shown = operator("slots", "map").out
-    assert f"claimed {' '.join(str(index) for index in held)}" in shown
+    assert f"claimed {' '.join(str(index) for index in claimed)}" in shown
     assert operator("allocations", "release", made["id"], "--yes", "--watch", "-p", project).code == 0
 
 

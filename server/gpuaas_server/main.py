@@ -33,8 +33,8 @@ def _nothing_to_collect() -> Iterator[None]:
 
 
 def _wait_until_let_go(arguments: argparse.Namespace) -> None:
-    """A held process is loaded by now; a line says that the database is ready, the end of the line that nobody cares."""
-    if arguments.held and not sys.stdin.buffer.readline():
+    """Wait in a paused process, which is loaded by now. A line means that the database is ready; end of file ends it."""
+    if arguments.paused and not sys.stdin.buffer.readline():
         sys.exit(0)
 
 
@@ -50,7 +50,7 @@ def _api(arguments: argparse.Namespace) -> int:
 
     settings = Settings()
     configure_logs(settings.log_level)
-    api.run(settings, arguments.held)
+    api.run(settings, arguments.paused)
     return 0
 
 
@@ -202,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
         command("registry", _registry, "Run the image registry of GPUAAS_REGISTRY_BIND."),
     )
     for part in parts:
-        part.add_argument("--held", action="store_true", help="Load, then wait for an empty line on standard input.")
+        part.add_argument("--paused", action="store_true", help="Load, then wait for an empty line on standard input.")
     command(
         "registry-garbage", _registry_garbage, "Show what the registry would remove as garbage now; remove nothing."
     )

@@ -68,14 +68,14 @@ class Checker:
     # Claims, from the witness: each in the order in which the database let it happen
 
     def _claims(self, finding: Finding) -> None:
-        held: dict[str, str] = {}
+        claimed: dict[str, str] = {}
         for row in self._rows("SELECT * FROM chaos.claims WHERE kind = 'slot' ORDER BY n"):
             if row["live"]:
-                other = held.get(row["slot_id"])
+                other = claimed.get(row["slot_id"])
                 finding.expect(other is None, f"slot {row['slot_id']}: {row['allocation_id']} beside {other}")
-                held[row["slot_id"]] = row["allocation_id"]
-            elif held.get(row["slot_id"]) == row["allocation_id"]:
-                del held[row["slot_id"]]
+                claimed[row["slot_id"]] = row["allocation_id"]
+            elif claimed.get(row["slot_id"]) == row["allocation_id"]:
+                del claimed[row["slot_id"]]
 
     def _exclusivity(self, finding: Finding) -> None:
         whole: dict[str, str] = {}

@@ -44,8 +44,8 @@ class EchoLab(LabApp):
         return self.sandbox.admin.instances.upgrade(self.project_id, instance, version).operation
 
     def add(self, instance: str, *places: str, on_failure: str | None = None) -> Operation:
-        wish = NewMemberOperation(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
-        return self.change_members(instance, wish)
+        change = NewMemberOperation(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
+        return self.change_members(instance, change)
 
     def change(self, instance: str, kind: str, *members: InstanceMember) -> Operation:
         return self.change_members(instance, NewMemberOperation(kind=kind, targets=[one.id for one in members]))

@@ -44,9 +44,9 @@ def needed(names: list[str]) -> set[str]:
     found: set[str] = set()
     waiting = [Requirement(name) for name in names]
     while waiting:
-        wish = waiting.pop()
-        listed = [Requirement(text) for text in importlib.metadata.requires(wish.name) or []]
-        extras = [{"extra": extra} for extra in (wish.extras or {""})]
+        requirement = waiting.pop()
+        listed = [Requirement(text) for text in importlib.metadata.requires(requirement.name) or []]
+        extras = [{"extra": extra} for extra in (requirement.extras or {""})]
         inner = [one for one in listed if one.marker is None or any(one.marker.evaluate(extra) for extra in extras)]
         waiting += [one for one in inner if one.name not in found]
         found |= {one.name for one in inner}

@@ -58,8 +58,8 @@ class Caller:
         rule = RULES[action]
         if rule.level is Level.AGENT:
             return 401
-        held = frozenset(PROGRAMS[self.name])
-        state = ServiceAccountState("sva_a", "a", *_EXAMPLES["own"], held, False, None, {})
+        scopes = frozenset(PROGRAMS[self.name])
+        state = ServiceAccountState("sva_a", "a", *_EXAMPLES["own"], scopes, False, None, {})
         tenant_id, project_id = _EXAMPLES[relation]
         place = (tenant_id, project_id if rule.level is Level.PROJECT else None)
         return int(decide(service_account_principal(state), action, *place).value)

@@ -66,8 +66,8 @@ class SlurmLab(LabApp):
     def change(self, instance: str, kind: str, *numbers: int, **options: object) -> Operation:
         """Of the workers on these hosts."""
         targets = [self.worker(instance, number).id for number in numbers]
-        wish = NewMemberOperation(kind=kind, targets=targets, options=options or None)
-        return self.change_members(instance, wish)
+        change = NewMemberOperation(kind=kind, targets=targets, options=options or None)
+        return self.change_members(instance, change)
 
     def replace(self, instance: str, number: int, other: int) -> Operation:
         move = ReplaceTarget(member_id=self.worker(instance, number).id, allocation_id=self.places[other])

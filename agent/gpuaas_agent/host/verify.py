@@ -16,7 +16,7 @@ from gpuaas_agent.host import kernel_state, manifest, marker, ports, processes, 
 from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
 from gpuaas_agent.host.programs import Programs
-from gpuaas_agent.host.wipe import SCRATCH, is_run_litter, scratch_litter
+from gpuaas_agent.host.wipe import SCRATCH, is_run_leftover, scratch_leftovers
 
 _ACCOUNT_FILES = ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/sudoers")
 _ACCOUNT_FOLDERS = ("/etc/sudoers.d/", "/home/")
@@ -60,14 +60,14 @@ class Verifier:
         return len(self.planted.paths), marker.still_there(self.planted)
 
     def _files(self, difference: list[str], examined: int) -> Finding:
-        litter = [f"left {path}" for folder in SCRATCH for path in scratch_litter(folder)]
-        litter += [f"left {path}" for path in self.folders.leftover_slices()]
-        litter += [
+        leftovers = [f"left {path}" for folder in SCRATCH for path in scratch_leftovers(folder)]
+        leftovers += [f"left {path}" for path in self.folders.leftover_slices()]
+        leftovers += [
             f"left /run/{name}"
             for name in set(os.listdir("/run")) - self.baseline.live.run_entries
-            if is_run_litter(name)
+            if is_run_leftover(name)
         ]
-        return examined, difference + litter + sshd.SshFiles(sshd.ROOT).key_faults()
+        return examined, difference + leftovers + sshd.SshFiles(sshd.ROOT).key_faults()
 
     def _users(self, difference: list[str]) -> Finding:
         paths = [

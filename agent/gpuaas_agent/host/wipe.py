@@ -106,12 +106,12 @@ class Wiper:
     def empty_scratch(self) -> str:
         before = self.removed
         for folder in SCRATCH:
-            for path in scratch_litter(folder):
+            for path in scratch_leftovers(folder):
                 self.removed += remove(path)
         for path in self.folders.leftover_slices():
             self.removed += remove(path)
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
-            if is_run_litter(name):
+            if is_run_leftover(name):
                 self.removed += remove(f"/run/{name}")
         self._forget_compiled_code()
         return f"{self.removed - before} entries"
@@ -165,7 +165,7 @@ class Wiper:
         return f"{len(missing)} units started again"
 
 
-def scratch_litter(folder: str) -> list[str]:
+def scratch_leftovers(folder: str) -> list[str]:
     """Return everything in a scratch folder; of a service's private folder, only its content."""
     found = []
     for entry in os.scandir(folder):
@@ -181,7 +181,7 @@ def scratch_litter(folder: str) -> list[str]:
 _RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"}
 
 
-def is_run_litter(name: str) -> bool:
+def is_run_leftover(name: str) -> bool:
     """Whether a new entry in /run is a leftover, and not one that the system itself creates."""
     return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
 

@@ -130,8 +130,8 @@ def entitle(session: Session, app: SlugArgument, tenant: TenantArgument) -> None
 def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes: YesOption = False) -> None:
     """Remove an app from a tenant's catalogue. Its running instances continue."""
     where = tenant_id(session.client, tenant)
-    held = [one for one in session.client.entitlements.list(where) if app in (one.slug, one.app_id)]
-    if not held:
+    found = [one for one in session.client.entitlements.list(where) if app in (one.slug, one.app_id)]
+    if not found:
         raise CommandFailed(
             "not_found",
             f"The tenant is not entitled to {app}.",
@@ -139,7 +139,7 @@ def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes:
             ExitCode.NOT_FOUND,
         )
     session.confirm(f"Take {app} out of the catalogue of {tenant}?", yes)
-    session.client.entitlements.revoke(where, held[0].id)
+    session.client.entitlements.revoke(where, found[0].id)
     session.say(f"{tenant} does not see {app} any more.")
 
 

@@ -11,7 +11,7 @@ from gpuaas_cli.configuration import Configuration, StoredSignIn
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.output import print_card
 from gpuaas_cli.session import Session, ask_secret, with_token
-from gpuaas_sdk import Credentials, GpuaasError, PasswordCredentials, RoleHeld, ServiceAccountCredentials
+from gpuaas_sdk import Credentials, GpuaasError, PasswordCredentials, RoleBinding, ServiceAccountCredentials
 
 
 def add_to(app: CommandGroup) -> None:
@@ -134,7 +134,7 @@ def _new_password() -> str:
     return str(typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True))
 
 
-def _role(role: RoleHeld) -> str:
+def _role(role: RoleBinding) -> str:
     place = role.project_id or role.tenant_id
     return f"{role.role} in {place}" if place else role.role
 

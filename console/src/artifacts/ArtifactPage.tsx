@@ -93,7 +93,7 @@ const EVIDENCE: Column<Evidence>[] = [
   labelColumn("kind", "Kind", (one) => one.kind, "6rem"),
   textColumn(
     "passed",
-    "Said",
+    "Result",
     (one) => String(one.passed),
     "7rem",
     (one) => <StateBadge state={one.passed ? "passed" : "failed"} tone={one.passed ? "good" : "bad"} />,

@@ -100,7 +100,7 @@ __all__ = [
     "ReplaceTarget",
     "RetentionPeriod",
     "RevokedSshCertificates",
-    "RoleHeld",
+    "RoleBinding",
     "RuntimeSecret",
     "SealedBox",
     "SecretKey",
@@ -951,7 +951,7 @@ class Me(Resource):
     email: str | None = None
     # Null for a user of the platform.
     tenant_id: str | None = None
-    roles: list[RoleHeld] = field(default_factory=list)
+    roles: list[RoleBinding] = field(default_factory=list)
     # Scopes of a service account; null for a user.
     scopes: list[str] | None = None
 
@@ -1519,7 +1519,7 @@ class RevokedSshCertificates(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoleHeld(Resource):
+class RoleBinding(Resource):
     role: str = ""
     # Null for a role of the platform.
     tenant_id: str | None = None
@@ -2015,7 +2015,7 @@ class User(Resource):
     name: str = ""
     # A disabled user cannot sign in, and their tokens are refused.
     disabled: bool = False
-    roles: list[RoleHeld] = field(default_factory=list)
+    roles: list[RoleBinding] = field(default_factory=list)
     last_sign_in_at: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. In quotes, it is the value for `If-Match`.

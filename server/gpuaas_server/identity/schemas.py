@@ -89,7 +89,7 @@ class SigningKey(BaseModel):
     )
 
 
-class RoleHeld(BaseModel):
+class RoleBinding(BaseModel):
     role: str
     tenant_id: str | None = Field(description="Null for a role of the platform.")
     project_id: str | None = Field(description="Null for a role in the tenant as a whole, or of the platform.")
@@ -101,7 +101,7 @@ class Me(BaseModel):
     name: str
     email: str | None = Field(description="E-mail address of a user; null for a service account.")
     tenant_id: str | None = Field(description="Null for a user of the platform.")
-    roles: list[RoleHeld]
+    roles: list[RoleBinding]
     scopes: list[str] | None = Field(description="Scopes of a service account; null for a user.")
 
 
@@ -142,7 +142,7 @@ class User(BaseModel):
     email: str
     name: str
     disabled: bool = Field(description="A disabled user cannot sign in, and their tokens are refused.")
-    roles: list[RoleHeld]
+    roles: list[RoleBinding]
     last_sign_in_at: datetime | None
     created_at: datetime
     generation: Generation

@@ -17,7 +17,7 @@ from gpuaas_server.identity.queries import users as queries
 from gpuaas_server.identity.rows import UserBinding, UserRow
 from gpuaas_server.identity.schemas import (
     Me,
-    RoleHeld,
+    RoleBinding,
     TenantUserCreate,
     User,
     UserUpdate,
@@ -158,7 +158,7 @@ def _of_tenant(row: UserRow | None, tenant_id: str | None, user_id: str) -> User
 
 def _user(row: UserRow, bindings: list[UserBinding], caller: Caller) -> User:
     roles = [
-        RoleHeld(role=binding.role, tenant_id=binding.tenant_id, project_id=binding.project_id)
+        RoleBinding(role=binding.role, tenant_id=binding.tenant_id, project_id=binding.project_id)
         for binding in bindings
         if binding.user_id == row.id
     ]
@@ -186,6 +186,6 @@ def describe_principal(principal: Principal | None) -> Me:
         name=principal.name,
         email=principal.email,
         tenant_id=principal.tenant_id or None,
-        roles=[RoleHeld(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings],
+        roles=[RoleBinding(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings],
         scopes=sorted(principal.scopes) if principal.kind == SERVICE_ACCOUNT else None,
     )

@@ -106,7 +106,7 @@ class Enrolled(PlatformTrust, NodeKey):
     poll_wait_seconds: int = Field(description="How long to wait for tasks in one poll.")
 
 
-class HeldAllocation(Body):
+class ProvisionedAllocation(Body):
     allocation_id: AllocationId
     generation: Generation = Field(description="Generation of the last task that the agent began for the allocation.")
 
@@ -116,7 +116,7 @@ class Heartbeat(Body):
     boot_id: ReportedWord = Field(description="Boot id of the kernel. It changes when the host boots.")
     address: Address
     ssh_host_public_key: SshLine
-    allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
+    allocations: Annotated[list[ProvisionedAllocation], Field(max_length=64)] = Field(
         default=[],
         description="Allocations that are provisioned on the host. Those that should not be there get a task that ends them.",
     )

@@ -186,11 +186,11 @@ async def _open_keys(platform: Platform) -> None:
     await ensure_signing_key(platform)
 
 
-async def serve(settings: Settings, held: bool = False) -> None:
+async def serve(settings: Settings, paused: bool = False) -> None:
     front = EarlyAnswers()
     entrance = _entrance(settings)
     listeners = _Listeners(settings, _served(front, entrance), entrance)
-    if held:
+    if paused:
         await await_release(front.say)
     async with running_platform(settings, front.watch) as platform:
         app = build_app(platform)
@@ -214,6 +214,6 @@ async def serve(settings: Settings, held: bool = False) -> None:
                 task.cancel()
 
 
-def run(settings: Settings, held: bool = False) -> None:
-    """`held`: listen, and use the database only when the process that started this one says so (release.py)."""
-    uvloop.run(serve(settings, held))
+def run(settings: Settings, paused: bool = False) -> None:
+    """Run the api. A `paused` one listens, and uses the database only once its parent process releases it (release.py)."""
+    uvloop.run(serve(settings, paused))

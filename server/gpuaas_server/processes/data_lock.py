@@ -18,7 +18,7 @@ def create_data_directory(data_dir: Path) -> None:
 
 
 class DataDirectoryLock:
-    """Held by an open file for as long as the process lives, and not a moment longer, however it ends."""
+    """A lock on an open file. It lasts exactly as long as the process, however the process ends."""
 
     def __init__(self, data_dir: Path) -> None:
         create_data_directory(data_dir)

@@ -1,7 +1,7 @@
 """`gpuaas-server up`: embedded PostgreSQL (unless a URL is set), api and worker in one process group, until Ctrl-C.
 
 A child that dies is started again; children die with the supervisor (PDEATHSIG), so that nothing is left behind.
-Loading is most of what a start takes, so children load while the database starts, and are held until it is ready.
+Loading is most of what a start takes, so children load while the database starts, and stay paused until it is ready.
 """
 
 import ctypes
@@ -47,14 +47,14 @@ class Child:
     restarts: int = 0
 
     def tell(self, cause: str) -> None:
-        """Why it is still held: it answers this to who asks whether it is ready."""
+        """Tell the paused child the cause, which it gives when its readiness is queried."""
         if self.process is not None and self.process.stdin is not None:
             with suppress(BrokenPipeError):  # it ended; the next look starts it again
                 self.process.stdin.write(" ".join(cause.split()).encode() + b"\n")
                 self.process.stdin.flush()
 
     def let_go(self) -> None:
-        """It is loaded, or loads yet: from now on it may use the database."""
+        """Release the child, which may still be loading: from now on it may use the database."""
         self.tell("")
         if self.process is not None and self.process.stdin is not None:
             with suppress(BrokenPipeError):
@@ -160,11 +160,11 @@ class Supervisor:
     def _planned(self) -> list[Child]:
         command = [sys.executable, "-m", "gpuaas_server.main"]
         children = [
-            Child(f"api-{n}", [*command, "api", "--held"], answers=True) for n in range(self.settings.api_processes)
+            Child(f"api-{n}", [*command, "api", "--paused"], answers=True) for n in range(self.settings.api_processes)
         ]
-        children.append(Child("worker", [*command, "worker", "--held"]))
+        children.append(Child("worker", [*command, "worker", "--paused"]))
         if self.settings.registry_bind:
-            children.append(Child("registry", [*command, "registry", "--held"]))
+            children.append(Child("registry", [*command, "registry", "--paused"]))
         return children
 
     def _database_url(self) -> str:

@@ -1,4 +1,4 @@
-"""Ways into an allocation, over HTTP: certificates, grants, people's keys, host certificates."""
+"""Access to an allocation over HTTP: certificates, grants, people's keys, host certificates."""
 
 import json
 from datetime import datetime, timedelta

@@ -35,7 +35,7 @@ SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 
 
 @dataclass(frozen=True)
-class Held:
+class LeasedOperation:
     """The lease of an operation is the operations' own matter, and tested there; here somebody holds one."""
 
     tenant_id: str
@@ -50,7 +50,7 @@ async def issue(
     shop: Workshop, artifact: Json, deadline: timedelta = timedelta(hours=1), publisher: str | None = None
 ) -> RuntimeSecret:
     until = shop.platform.clock() + deadline
-    leased = Held(shop.tenant_id, shop.project_id, artifact["digest"], until, publisher or shop.project_id)
+    leased = LeasedOperation(shop.tenant_id, shop.project_id, artifact["digest"], until, publisher or shop.project_id)
     body = RuntimeSecretCreate(
         lease_token="held", recipient_key=base64.b64encode(RECIPIENT.public_key().public_bytes_raw()).decode()
     )

@@ -15,7 +15,7 @@ from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import manifest_of
 
 
-def wish(component: str = "node", allocation: str = "alc_a", **facts: Any) -> PlacementFacts:
+def placement(component: str = "node", allocation: str = "alc_a", **facts: Any) -> PlacementFacts:
     plain = PlacementFacts(component, allocation, "active", "baremetal", 8, f"nod_of_{allocation}", "tnt_a", "prj_a")
     return replace(plain, **facts)
 
@@ -28,7 +28,7 @@ def codes(found: list[Refusal]) -> list[str]:
     return sorted({refusal.code for refusal in found})
 
 
-HEAD_AND_NODE = [wish("head"), wish("node")]
+HEAD_AND_NODE = [placement("head"), placement("node")]
 
 
 def test_a_placement_that_fits_is_not_refused() -> None:
@@ -38,12 +38,12 @@ def test_a_placement_that_fits_is_not_refused() -> None:
 
 def test_all_reasons_are_told_at_once() -> None:
     manifest = manifest_of(compatibility={"shapes": ["baremetal"], "min_gpu_count": 2, "max_gpu_count": 4})
-    wished = [
-        wish("node", "alc_a", state="releasing", shape="gpu_slice", gpu_count=1, busy_with="ins_other"),
-        wish("node", "alc_b", project_id="prj_b"),
-        wish("nobody", "alc_c"),
+    placements = [
+        placement("node", "alc_a", state="releasing", shape="gpu_slice", gpu_count=1, busy_with="ins_other"),
+        placement("node", "alc_b", project_id="prj_b"),
+        placement("nobody", "alc_c"),
     ]
-    assert codes(placement_refusals(manifest, wished, project_id="prj_a")) == [
+    assert codes(placement_refusals(manifest, placements, project_id="prj_a")) == [
         "allocation_busy",
         "allocation_foreign",
         "allocation_not_active",
@@ -57,29 +57,29 @@ def test_all_reasons_are_told_at_once() -> None:
 
 
 def test_a_deploy_needs_the_least_counts_and_an_add_does_not() -> None:
-    assert codes(placement_refusals(manifest_of(), [wish("head")])) == ["component_count_low"]
-    assert placement_refusals(manifest_of(), [wish("node")], [member()], adding=True) == []
+    assert codes(placement_refusals(manifest_of(), [placement("head")])) == ["component_count_low"]
+    assert placement_refusals(manifest_of(), [placement("node")], [member()], adding=True) == []
     assert codes(placement_refusals(manifest_of(), [], [member()], adding=True)) == ["placement_empty"]
 
 
 def test_nobody_joins_beyond_the_most() -> None:
     there = [member("head"), *(member("node", f"alc_{n}") for n in range(8))]
-    found = placement_refusals(manifest_of(), [wish("node", "alc_new")], there, adding=True)
+    found = placement_refusals(manifest_of(), [placement("node", "alc_new")], there, adding=True)
     assert codes(found) == ["component_count_high", "members_too_many"]
-    assert codes(placement_refusals(manifest_of(), [wish("head", "alc_new")], [member("head")], adding=True)) == [
+    assert codes(placement_refusals(manifest_of(), [placement("head", "alc_new")], [member("head")], adding=True)) == [
         "component_count_high"
     ]
 
 
 def test_a_component_waits_for_what_it_depends_on() -> None:
-    found = placement_refusals(manifest_of(), [wish("node")], [], adding=True)
+    found = placement_refusals(manifest_of(), [placement("node")], [], adding=True)
     assert [(one.code, one.component_key) for one in found] == [("dependency_missing", "node")]
 
 
 def test_one_component_is_once_on_an_allocation() -> None:
-    assert codes(placement_refusals(manifest_of(), [*HEAD_AND_NODE, wish("node")])) == ["placement_repeated"]
+    assert codes(placement_refusals(manifest_of(), [*HEAD_AND_NODE, placement("node")])) == ["placement_repeated"]
     there = [member("head"), member("node", "alc_a")]
-    assert codes(placement_refusals(manifest_of(), [wish("node")], there, adding=True)) == ["placement_repeated"]
+    assert codes(placement_refusals(manifest_of(), [placement("node")], there, adding=True)) == ["placement_repeated"]
 
 
 def placed(placement: str) -> Manifest:
@@ -89,17 +89,17 @@ def placed(placement: str) -> Manifest:
 
 def test_who_wants_an_allocation_alone_has_it_alone() -> None:
     assert codes(placement_refusals(placed("own_allocation"), HEAD_AND_NODE)) == ["allocation_shared"]
-    same_node = [wish("head"), wish("node", "alc_b", node_id="nod_of_alc_a")]
+    same_node = [placement("head"), placement("node", "alc_b", node_id="nod_of_alc_a")]
     assert placement_refusals(placed("own_allocation"), same_node) == []
 
 
 def test_who_wants_a_node_alone_has_it_alone_whoever_came_first() -> None:
-    same_node = [wish("head"), wish("node", "alc_b", node_id="nod_of_alc_a")]
+    same_node = [placement("head"), placement("node", "alc_b", node_id="nod_of_alc_a")]
     assert codes(placement_refusals(placed("own_node"), same_node)) == ["node_shared"]
     assert codes(placement_refusals(placed("own_node"), same_node[::-1])) == ["node_shared"]
     assert codes(placement_refusals(placed("own_node"), HEAD_AND_NODE)) == ["node_shared"]
-    assert placement_refusals(placed("own_node"), [wish("head"), wish("node", "alc_b")]) == []
-    newcomer = wish("node", "alc_b", node_id="nod_of_alc_h")
+    assert placement_refusals(placed("own_node"), [placement("head"), placement("node", "alc_b")]) == []
+    newcomer = placement("node", "alc_b", node_id="nod_of_alc_h")
     assert codes(placement_refusals(placed("own_node"), [newcomer], [member()], adding=True)) == ["node_shared"]
 
 
@@ -111,12 +111,12 @@ def test_an_exclusive_node_is_bare_metal() -> None:
 
 def test_slices_that_need_the_nodes_network_stay_on_one_node() -> None:
     manifest = manifest_of(compatibility={"requires_node_network": True})
-    spread = [wish("head", shape="gpu_slice"), wish("node", "alc_b", shape="gpu_slice")]
+    spread = [placement("head", shape="gpu_slice"), placement("node", "alc_b", shape="gpu_slice")]
     assert codes(placement_refusals(manifest, spread)) == ["node_network_missing"]
     together = [replace(one, node_id="nod_1") for one in spread]
     assert placement_refusals(manifest, together) == []
     assert placement_refusals(manifest, [replace(one, shape="baremetal") for one in spread]) == []
-    grown = placement_refusals(manifest, [wish("node")], [member(shape="gpu_slice")], adding=True)
+    grown = placement_refusals(manifest, [placement("node")], [member(shape="gpu_slice")], adding=True)
     assert codes(grown) == ["node_network_missing"]
 
 
@@ -125,14 +125,14 @@ def test_a_components_own_demands_come_on_top_of_the_apps() -> None:
         {"key": "head", "min": 1, "max": 1},
         {"key": "node", "min": 1, "max": 8, "compatibility": {"min_gpu_count": 4}},
     ]
-    small = [wish("head", gpu_count=1), wish("node", gpu_count=1)]
+    small = [placement("head", gpu_count=1), placement("node", gpu_count=1)]
     found = placement_refusals(manifest_of(components=parts), small)
     assert [(one.code, one.component_key) for one in found] == [("too_few_gpus", "node")]
 
 
 def test_the_problem_carries_every_refusal() -> None:
     refuse_placement([])
-    found = placement_refusals(manifest_of(), [wish("nobody", busy_with="ins_b")])
+    found = placement_refusals(manifest_of(), [placement("nobody", busy_with="ins_b")])
     with pytest.raises(Problem) as refused:
         refuse_placement(found)
     assert refused.value.code == "placement_refused"
@@ -178,11 +178,11 @@ SITUATION = (MANIFESTS, st.lists(WISHES, max_size=6), st.lists(MEMBERS, max_size
 @given(*SITUATION)
 @settings(max_examples=300, deadline=None)
 def test_what_is_refused_is_refused_in_any_order_and_each_reason_once(
-    manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
+    manifest: Manifest, placements: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    found = placement_refusals(manifest, wished, living, adding, "prj_a")
+    found = placement_refusals(manifest, placements, living, adding, "prj_a")
     assert len(found) == len(set(found))
-    shuffled = random.Random(7).sample(wished, len(wished))
+    shuffled = random.Random(7).sample(placements, len(placements))
     again = placement_refusals(manifest, shuffled, living, adding, "prj_a")
     assert {(one.code, one.allocation_id) for one in again if one.allocation_id is None} == {
         (one.code, one.allocation_id) for one in found if one.allocation_id is None
@@ -193,39 +193,39 @@ def test_what_is_refused_is_refused_in_any_order_and_each_reason_once(
 @given(*SITUATION)
 @settings(max_examples=300, deadline=None)
 def test_one_more_fault_never_makes_a_refusal_go_away(
-    manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
+    manifest: Manifest, placements: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    before = codes(placement_refusals(manifest, wished, living, adding, "prj_a"))
-    spoilt = [replace(one, state="releasing", busy_with="ins_z", project_id="prj_z") for one in wished]
+    before = codes(placement_refusals(manifest, placements, living, adding, "prj_a"))
+    spoilt = [replace(one, state="releasing", busy_with="ins_z", project_id="prj_z") for one in placements]
     assert set(before) <= set(codes(placement_refusals(manifest, spoilt, living, adding, "prj_a")))
 
 
 @given(*SITUATION)
 @settings(max_examples=300, deadline=None)
 def test_what_passes_holds_to_the_manifest(
-    manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
+    manifest: Manifest, placements: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    if placement_refusals(manifest, wished, living, adding, "prj_a"):
+    if placement_refusals(manifest, placements, living, adding, "prj_a"):
         return
-    everybody = [*wished, *living]
-    assert wished
-    assert all((one.state, one.project_id, one.busy_with) == ("active", "prj_a", None) for one in wished)
+    everybody = [*placements, *living]
+    assert placements
+    assert all((one.state, one.project_id, one.busy_with) == ("active", "prj_a", None) for one in placements)
     for component in manifest.components:
         count = sum(one.component_key == component.key for one in everybody)
         assert adding or count >= component.min
-        if any(one.component_key == component.key for one in wished):
+        if any(one.component_key == component.key for one in placements):
             assert count <= component.max
             assert all(any(one.component_key == need for one in everybody) for need in component.depends_on)
-    pairs = [(one.component_key, one.allocation_id) for one in wished]
+    pairs = [(one.component_key, one.allocation_id) for one in placements]
     assert len(pairs) == len(set(pairs))
 
 
 def test_thousands_of_members_are_judged_at_once() -> None:
     parts = [{"key": "head", "min": 1, "max": 1}, {"key": "node", "min": 1, "max": 4095, "placement": "own_node"}]
     manifest = manifest_of(components=parts, max_members=4096)
-    wished = [wish("head"), *(wish("node", f"alc_{n}") for n in range(4095))]
-    assert placement_refusals(manifest, wished) == []
-    crowded = placement_refusals(manifest, [replace(one, node_id="nod_1") for one in wished])
+    placements = [placement("head"), *(placement("node", f"alc_{n}") for n in range(4095))]
+    assert placement_refusals(manifest, placements) == []
+    crowded = placement_refusals(manifest, [replace(one, node_id="nod_1") for one in placements])
     assert codes(crowded) == ["node_shared"]
 
 

@@ -150,20 +150,20 @@ async def left_by_one(world: AppSite) -> tuple[str, str]:
     return instance_id, asked["id"]
 
 
-@pytest.mark.parametrize("wish", ["drain", "restart", "serve"])
-async def test_what_somebody_asks_for_goes_before_a_rotation_that_nobody_has_begun(world: AppSite, wish: str) -> None:
+@pytest.mark.parametrize("requested", ["drain", "restart", "serve"])
+async def test_a_requested_operation_goes_before_a_rotation_that_has_not_begun(world: AppSite, requested: str) -> None:
     instance_id, first = await left_by_one(world)
-    if wish == "serve":
+    if requested == "serve":
         await world.publish(version="1.6.0", shared_secrets=True, tenant_scope=True)
         await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.6.0"))
         other = await world.admin.post(f"/tenants/{world.tenant_id}/projects", {"slug": "other", "name": "Other"})
         place = f"{world.path}/instances/{instance_id}/served-projects/{other['id']}"
         operation_id = (await world.admin.call("PUT", place, {})).json()["operation"]["id"]
-    elif wish == "drain":
+    elif requested == "drain":
         staying = (await nodes(world, instance_id))[:1]
         operation_id = await world.asked(instance_id, "member-operations", kind="drain", targets=staying)
     else:
-        operation_id = await world.asked(instance_id, wish)
+        operation_id = await world.asked(instance_id, requested)
     set_aside = await world.operation(first)
     assert (set_aside["status"], set_aside["failure"]["code"]) == ("cancelled", "cancelled")
     await world.controller.carry_out(operation_id)
@@ -187,8 +187,8 @@ async def test_a_rotation_that_is_under_way_is_named_to_who_is_refused(world: Ap
     instance_id, first = await left_by_one(world)
     await world.controller.does(first, "claim")
     drain = {"kind": "drain", "targets": await nodes(world, instance_id)}
-    wishes: list[tuple[str, Json]] = [("decommission", {}), ("member-operations", drain)]
-    for verb, body in wishes:
+    requests: list[tuple[str, Json]] = [("decommission", {}), ("member-operations", drain)]
+    for verb, body in requests:
         answer = await world.ask(instance_id, verb, **body)
         told = answer.json()
         assert (answer.status_code, told["code"], told["details"]) == (
@@ -240,8 +240,8 @@ async def test_a_lost_member_is_one_departure_when_its_host_goes_and_none_when_i
 
 async def test_a_member_that_never_became_ready_may_know_the_secrets_too(world: AppSite) -> None:
     instance_id = await sharing(world)
-    wish = {"kind": "add", "component_key": "node", "allocation_ids": [world.allocations[3]]}
-    operation_id = await world.asked(instance_id, "member-operations", **wish)
+    request = {"kind": "add", "component_key": "node", "allocation_ids": [world.allocations[3]]}
+    operation_id = await world.asked(instance_id, "member-operations", **request)
     await world.controller.does(operation_id, "claim")
     await world.controller.does(operation_id, "fail", failure=FAILURE)
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:

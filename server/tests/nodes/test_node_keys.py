@@ -17,7 +17,7 @@ from tests_support.agents import Host, Json, MovableClock, Site, inventory, serv
 PREFIX = b"gpuaas-node-key-v1\n"
 
 
-def wish(new: Ed25519PrivateKey, node_id: str) -> Json:
+def rotation_request(new: Ed25519PrivateKey, node_id: str) -> Json:
     return {
         "public_key": base64.b64encode(new.public_key().public_bytes_raw()).decode(),
         "proof": base64.b64encode(new.sign(PREFIX + node_id.encode())).decode(),
@@ -25,7 +25,7 @@ def wish(new: Ed25519PrivateKey, node_id: str) -> Json:
 
 
 async def rotate(host: Host, new: Ed25519PrivateKey) -> httpx.Response:
-    return await host.call("POST", "/key", wish(new, host.node_id))
+    return await host.call("POST", "/key", rotation_request(new, host.node_id))
 
 
 async def works(host: Host, method: str = "POST") -> str:
@@ -124,8 +124,8 @@ async def test_a_source_that_was_never_recorded_is_recorded_while_no_tenant_is_t
 
 
 async def test_a_key_is_brought_in_only_with_its_private_side(host: Host) -> None:
-    body = wish(Ed25519PrivateKey.generate(), host.node_id)
-    body["proof"] = wish(Ed25519PrivateKey.generate(), host.node_id)["proof"]
+    body = rotation_request(Ed25519PrivateKey.generate(), host.node_id)
+    body["proof"] = rotation_request(Ed25519PrivateKey.generate(), host.node_id)["proof"]
     answer = await host.call("POST", "/key", body)
     assert (answer.status_code, answer.json()["code"]) == (401, "agent_signature_invalid")
 

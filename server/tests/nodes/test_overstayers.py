@@ -21,13 +21,13 @@ def test_only_what_is_claimed_no_more_and_known_and_idle_is_ended() -> None:
         "elsewhere": SentTasks("nod_2", "tnt_1", 1, False, SPEC),
         "never provisioned": SentTasks("nod_1", "tnt_1", 1, False, None),
     }
-    held = [*known, "gone", "unheard of"]
-    assert overstayers("nod_1", held, ["claimed", "not yet here"], known) == ["gone"]
+    reported = [*known, "gone", "unheard of"]
+    assert overstayers("nod_1", reported, ["claimed", "not yet here"], known) == ["gone"]
     assert overstayers("nod_1", [], ["claimed"], known) == []
 
 
 async def provisioned(platform: Platform, host: Host) -> str:
-    """An allocation that was provisioned and whose wish to end never reached the host."""
+    """An allocation that was provisioned and whose release never reached the host."""
     resource = new_id("alc")
     for generation, kind in ((1, "provision"), (2, "sync_access")):
         async with platform.transaction(PLATFORM, system_actor("test", "c")) as tx:
@@ -49,13 +49,13 @@ async def provisioned(platform: Platform, host: Host) -> str:
     return resource
 
 
-async def beat(host: Host, *held: str) -> None:
+async def beat(host: Host, *reported: str) -> None:
     body: Json = {
         "agent_version": "0.1.0",
         "boot_id": "b",
         "address": host.address,
         "ssh_host_public_key": ssh_line(),
-        "allocations": [{"allocation_id": one, "generation": 1} for one in held],
+        "allocations": [{"allocation_id": one, "generation": 1} for one in reported],
     }
     answer = await host.call("POST", "/heartbeat", body)
     assert answer.status_code == 200, answer.text

@@ -73,8 +73,8 @@ async def test_the_map_says_who_holds_a_gpu_and_a_whole_host_holds_all_of_them(p
     holders = {one.allocation_id for slots in found.values() for one in slots}
     assert holders == {part, whole, None}
     for slots in found.values():
-        held = [one.slot_index for one in slots if one.allocation_id]
-        assert held in (indexes, list(range(8)))
+        claimed = [one.slot_index for one in slots if one.allocation_id]
+        assert claimed in (indexes, list(range(8)))
         assert all((one.status == "claimed") == (one.allocation_id is not None) for one in slots)
 
 

@@ -40,9 +40,9 @@ def test_what_has_not_ended_ends_or_waits_for_a_moment_that_comes(snapshot: Snap
 
 
 def test_a_holder_that_stopped_renewing_is_not_waited_for() -> None:
-    held = Snapshot("open", NOW - timedelta(hours=1), True, NOW, False, None)
-    assert decide(held, NOW) == End("interrupted", "The connection through the platform was interrupted.")
-    assert decide(held, NOW - timedelta(seconds=1)) == Wait(NOW)
+    opened = Snapshot("open", NOW - timedelta(hours=1), True, NOW, False, None)
+    assert decide(opened, NOW) == End("interrupted", "The connection through the platform was interrupted.")
+    assert decide(opened, NOW - timedelta(seconds=1)) == Wait(NOW)
 
 
 def test_a_host_that_refused_is_quoted_and_one_that_is_silent_is_not_waited_for_long() -> None:

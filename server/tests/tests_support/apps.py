@@ -183,7 +183,7 @@ class AppSite:
         await self.settle()
 
     async def publish(self, **changes: Any) -> Manifest:
-        """A version of the app with its artifact, both active: the other rooms' tests say how they become so."""
+        """Insert an active version of the app with an active artifact, without the steps that lead there."""
         manifest = manifests.manifest_of(**changes)
         async with self.platform.transaction(PLATFORM, system_actor("test")) as tx:
             await _publish(tx.connection, self.tenant_id, self.project_id, manifest)

@@ -1,4 +1,4 @@
-"""A small world for tests: the rooms of identity, projects and the catalogue served over HTTP from the real database."""
+"""A platform for tests: identity, projects and the catalogue served over HTTP from the real database."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

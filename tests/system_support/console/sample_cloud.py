@@ -200,8 +200,8 @@ class _Made:
         return started.instance.id
 
     def grow(self, instance: str, place: str) -> None:
-        wish = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[place])
-        self.ended(self.sandbox.admin.instances.change_members(self.sandbox.project_id, instance, wish).id)
+        change = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[place])
+        self.ended(self.sandbox.admin.instances.change_members(self.sandbox.project_id, instance, change).id)
 
     def ended(self, operation: str) -> None:
         list(self.sandbox.admin.operations.follow(self.sandbox.project_id, operation, SETTLE))

@@ -34,17 +34,17 @@ CREATE FUNCTION refit_nodes_within(all_nodes text[]) RETURNS void LANGUAGE plpgs
 DECLARE
   portion CONSTANT int := 32;
   nodes text[];
-  held record;
+  claims record;
 BEGIN
 FOR start IN 1 .. coalesce(cardinality(all_nodes), 0) BY portion LOOP
   nodes := all_nodes[start : start + portion - 1];
-  SELECT * INTO held FROM live_claims_on(nodes);
+  SELECT * INTO claims FROM live_claims_on(nodes);
   WITH free AS (
     SELECT s.node_id, s.gpu_model, s.nvlink_group, s.numa_node
     FROM node_resource_slots s JOIN node_capacity c USING (node_id)
     WHERE s.node_id = ANY(nodes) AND c.node_id = ANY(nodes) AND c.eligible AND s.present AND s.status = 'available'
       AND s.capacity_shape IN ('any', 'gpu_slice')
-      AND s.node_id <> ALL(held.taken_whole) AND s.id <> ALL(held.taken_slots)
+      AND s.node_id <> ALL(claims.taken_whole) AND s.id <> ALL(claims.taken_slots)
   ), totals AS (
     SELECT node_id, gpu_model, count(*)::int AS free FROM free GROUP BY node_id, gpu_model
   ), linked AS (
@@ -61,7 +61,7 @@ FOR start IN 1 .. coalesce(cardinality(all_nodes), 0) BY portion LOOP
     SELECT s.node_id, c.wipe_grade, min(s.gpu_model) AS gpu_model, count(*)::int AS size
     FROM node_resource_slots s JOIN node_capacity c USING (node_id)
     WHERE s.node_id = ANY(nodes) AND c.node_id = ANY(nodes) AND c.eligible AND s.present
-      AND s.node_id <> ALL(held.taken_at_all)
+      AND s.node_id <> ALL(claims.taken_at_all)
     GROUP BY s.node_id, c.wipe_grade
     HAVING bool_and(s.status = 'available' AND s.capacity_shape IN ('any', 'baremetal'))
       AND min(s.gpu_model) = max(s.gpu_model)
@@ -107,7 +107,7 @@ RETURNS TABLE (node_id text, slot_id text, slot_index int, nvlink_group text, nu
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   locked text[];
-  held record;
+  claims record;
 BEGIN
   IF patient THEN
     SELECT array_agg(n.id) INTO locked FROM (
@@ -124,15 +124,15 @@ BEGIN
         AND f.wipe_grade = wanted_grade
       ORDER BY f.leftover, f.spread, f.node_id LIMIT how_many FOR UPDATE OF c, f SKIP LOCKED) n;
   END IF;
-  SELECT * INTO held FROM live_claims_on(locked);
+  SELECT * INTO claims FROM live_claims_on(locked);
   RETURN QUERY
     SELECT NULL::text, NULL::text, coalesce(cardinality(locked), 0), NULL::text, NULL::smallint
     UNION ALL
     SELECT f.node_id, s.id, s.slot_index::int, s.nvlink_group, s.numa_node
     FROM node_fits f LEFT JOIN node_resource_slots s ON s.node_id = f.node_id AND s.gpu_model = wanted_model
       AND s.status = 'available' AND s.present AND s.capacity_shape IN ('any', wanted_shape)
-      AND s.id <> ALL(held.taken_slots) AND s.node_id <> ALL(
-        CASE WHEN wanted_shape = 'baremetal' THEN held.taken_at_all ELSE held.taken_whole END)
+      AND s.id <> ALL(claims.taken_slots) AND s.node_id <> ALL(
+        CASE WHEN wanted_shape = 'baremetal' THEN claims.taken_at_all ELSE claims.taken_whole END)
     WHERE f.node_id = ANY(locked) AND f.gpu_model = wanted_model AND f.shape = wanted_shape AND f.size = wanted_size
       AND f.wipe_grade = wanted_grade;
 END $$;
