@@ -19,6 +19,7 @@ from gpuaas_server.kernel.rows import (
 )
 
 _INTENT = columns_of(PublishIntentRow)
+_INTENT_OF_PROJECT = f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s"
 
 
 async def intent_insert(connection: Connection, row: PublishIntentRow) -> None:
@@ -26,11 +27,12 @@ async def intent_insert(connection: Connection, row: PublishIntentRow) -> None:
 
 
 async def intent_show(connection: Connection, project_id: str, intent_id: str) -> PublishIntentRow | None:
+    return await fetch_optional(connection, PublishIntentRow, _INTENT_OF_PROJECT, (intent_id, project_id))
+
+
+async def intent_lock(connection: Connection, project_id: str, intent_id: str) -> PublishIntentRow | None:
     return await fetch_optional(
-        connection,
-        PublishIntentRow,
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s",
-        (intent_id, project_id),
+        connection, PublishIntentRow, f"{_INTENT_OF_PROJECT} FOR UPDATE", (intent_id, project_id)
     )
 
 
@@ -38,15 +40,6 @@ async def intent_load(connection: Connection, intent_id: str) -> PublishIntentRo
     """Load the intent by its id alone: the worker does not know its project."""
     return await fetch_optional(
         connection, PublishIntentRow, f"SELECT {_INTENT} FROM publish_intents WHERE id = %s", (intent_id,)
-    )
-
-
-async def intent_lock(connection: Connection, project_id: str, intent_id: str) -> PublishIntentRow | None:
-    return await fetch_optional(
-        connection,
-        PublishIntentRow,
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s FOR UPDATE",
-        (intent_id, project_id),
     )
 
 

@@ -25,6 +25,7 @@ from gpuaas_server.kernel.rows import (
 )
 
 _ARTIFACT = columns_of(ArtifactRow)
+_ARTIFACT_OF_PROJECT = f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s"
 _KEY = columns_of(TrustKeyRow)
 _EVIDENCE = columns_of(EvidenceRow)
 _POLICY = columns_of(TrustPolicyRow)
@@ -53,26 +54,19 @@ async def artifact_by_digest(connection: Connection, project_id: str, digest: st
 
 
 async def artifact_show(connection: Connection, project_id: str, artifact_id: str) -> ArtifactRow | None:
-    return await fetch_optional(
-        connection,
-        ArtifactRow,
-        f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s",
-        (artifact_id, project_id),
-    )
-
-
-async def artifact_load(connection: Connection, artifact_id: str) -> ArtifactRow | None:
-    return await fetch_optional(
-        connection, ArtifactRow, f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s", (artifact_id,)
-    )
+    return await fetch_optional(connection, ArtifactRow, _ARTIFACT_OF_PROJECT, (artifact_id, project_id))
 
 
 async def artifact_lock(connection: Connection, project_id: str, artifact_id: str) -> ArtifactRow | None:
     return await fetch_optional(
-        connection,
-        ArtifactRow,
-        f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s FOR UPDATE",
-        (artifact_id, project_id),
+        connection, ArtifactRow, f"{_ARTIFACT_OF_PROJECT} FOR UPDATE", (artifact_id, project_id)
+    )
+
+
+async def artifact_load(connection: Connection, artifact_id: str) -> ArtifactRow | None:
+    """Load the artifact by its id alone: the worker does not know its project."""
+    return await fetch_optional(
+        connection, ArtifactRow, f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s", (artifact_id,)
     )
 
 

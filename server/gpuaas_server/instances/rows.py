@@ -283,14 +283,11 @@ class ServedProjectRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewServedProject:
-    instance_id: str
-    project_id: str
+class NewServedProject(ServedProjectRow):
+    """A served project to insert. Its readers know the tenant and the instance already."""
+
     tenant_id: str
-    slug: str
-    home: bool
-    since: datetime
-    added_by: str
+    instance_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,16 +302,11 @@ class TimelineEventRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewTimelineEvent:
-    id: str
+class NewTimelineEvent(TimelineEventRow):
+    """An event to insert. Its readers know the tenant and the instance already."""
+
     tenant_id: str
     instance_id: str
-    at: datetime
-    type: str
-    subject: str
-    actor: str
-    correlation_id: str
-    data: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ async def record_events(tx: Tx, about: InstanceRef, entries: Sequence[TimelineEn
         return
     tenant, by, correlation = about.tenant_id, tx.actor.id, tx.actor.correlation_id
     rows = [
-        NewTimelineEvent(new_id("iev"), tenant, about.id, tx.now, kind, subject, by, correlation, data)
+        NewTimelineEvent(new_id("iev"), tx.now, kind, subject, by, correlation, data, tenant, about.id)
         for kind, subject, data in entries
     ]
     tx.later.insert(queries.EVENT_INSERT, rows)
