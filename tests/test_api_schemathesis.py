@@ -154,7 +154,7 @@ def test_an_administrator_gets_only_what_is_documented(
 
 @STRANGERS.parametrize()
 @bounded
-def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: Sandbox) -> None:
+def test_an_unauthenticated_caller_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: Sandbox) -> None:
     send(case, fuzzed)
 
 

@@ -302,7 +302,7 @@ def test_an_enrolment_token_serves_one_key_once(shared_probe: ApiProbe) -> None:
     assert shared_probe.content() == before
 
 
-def test_a_revoked_enrolment_token_enrols_nobody(shared_probe: ApiProbe) -> None:
+def test_a_revoked_enrolment_token_enrols_no_node(shared_probe: ApiProbe) -> None:
     made = shared_probe.sandbox.admin.enrolment_tokens.create(note="revoked")
     shared_probe.sandbox.admin.enrolment_tokens.revoke(made.id)
     before = shared_probe.content()
@@ -353,7 +353,7 @@ def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, p
         assert_problem(node.send("POST", "/heartbeat", body, garbage), "agent_signature_invalid")
 
 
-def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, probe: ApiProbe) -> None:
+def test_an_agent_with_a_wrong_clock_receives_the_time(node: NodeSignature, probe: ApiProbe) -> None:
     for offset in (-120_000, 120_000):
         body, now = heartbeat(), int(time.time() * 1000)
         answer = node.send("POST", "/heartbeat", body, node.sign("POST", f"{AGENT}/heartbeat", body, now + offset))

@@ -138,7 +138,7 @@ def test_a_header_that_drips_in_ends_with_a_timeout(place: Place) -> None:
         assert is_closed(connection)
 
 
-def test_who_says_nothing_at_all_is_closed(site: Site, place: Place) -> None:
+def test_a_connection_without_a_byte_is_closed(site: Site, place: Place) -> None:
     before = site.refused("header_late")
     with place.connect() as connection:
         assert is_closed(connection)
@@ -263,7 +263,7 @@ def test_no_frame_of_a_web_socket_is_read_before_authentication(place: Place) ->
     assert_serves(place)
 
 
-def test_who_reads_nothing_of_a_long_answer_is_closed(site: Site) -> None:
+def test_a_connection_that_reads_nothing_of_a_long_answer_is_closed(site: Site) -> None:
     before = site.refused("answer_unread")
     with Place(site.http.port).connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -278,7 +278,7 @@ def idle(place: Place, count: int, source: str = "") -> Iterator[list[socket.soc
         yield [stack.enter_context(place.connect(source)) for _ in range(count)]
 
 
-def test_fifteen_hundred_idle_connections_keep_nobody_out() -> None:
+def test_fifteen_hundred_idle_connections_keep_no_caller_out() -> None:
     """More than the process takes: those that say nothing make room, however long they might have stayed."""
     with running(max_connections="1000", header_seconds="600", idle_seconds="600") as site:
         with idle(Place(site.http.port), 750, "127.0.0.2"), idle(Place(site.https.port), 750, "127.0.0.3"):

@@ -155,7 +155,7 @@ def test_a_forwarded_header_counts_behind_a_balancer_if_its_client_is_a_trusted_
     assert trail.address_seen(place, BALANCER, direct, x_forwarded_for="198.51.100.1") == "203.0.113.9"
 
 
-def test_who_comes_through_a_balancer_is_not_local(place: Place) -> None:
+def test_a_caller_behind_a_balancer_is_not_local(place: Place) -> None:
     with place.connect(BALANCER, GOOD["version 2"][0]) as connection:
         connection.sendall(request("/metrics"))
         assert read_answer(connection).status == 401

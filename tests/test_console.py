@@ -113,7 +113,7 @@ def test_an_address_that_leads_nowhere_says_so_and_a_stranger_is_asked_to_log_in
 OF_ONESELF = {"Add a key", "Change password"}
 
 
-def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cloud: SampleCloud) -> None:
+def test_a_viewer_is_offered_no_action_on_any_page(browser: Browser, cloud: SampleCloud) -> None:
     with visitor(browser, cloud.url) as vera, visitor(browser, cloud.url) as mia:
         vera.log_in(cloud.people["project_viewer"])
         mia.log_in(cloud.people["project_admin"])

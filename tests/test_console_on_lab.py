@@ -152,7 +152,7 @@ def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: S
     story.becomes("Running")
 
 
-def test_who_may_only_look_sees_the_same_and_is_offered_nothing(browser: Browser, story: Story) -> None:
+def test_a_viewer_sees_the_same_and_is_offered_nothing(browser: Browser, story: Story) -> None:
     lab = story.lab
     with visitor(browser, lab.sandbox.server.url) as vera:
         vera.log_in(lab.sandbox.credentials("project_viewer"))

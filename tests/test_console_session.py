@@ -93,7 +93,7 @@ def test_a_page_that_is_loaded_again_is_still_signed_in_and_signing_out_ends_it_
     assert "/login" in ada.page.url
 
 
-def test_who_logs_out_comes_to_the_login_and_the_page_that_is_left_does_not_break(ada: Visitor) -> None:
+def test_logging_out_leads_to_the_login_and_the_page_before_does_not_break(ada: Visitor) -> None:
     ada.page.get_by_role("button", name="Account of").click()
     ada.page.get_by_role("menuitem", name="Log out").click()
     expect(ada.page.get_by_label("E-mail")).to_be_visible()

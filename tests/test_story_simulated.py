@@ -65,7 +65,7 @@ def test_a_failing_host_makes_a_failed_allocation_that_is_cleaned_up(sandbox: Sa
         raise AssertionError(f"slots were not cleaned: {slots}")
 
 
-def test_an_unproven_wipe_keeps_the_slots_out_of_the_pool_until_somebody_answers_for_them(sandbox: Sandbox) -> None:
+def test_an_unproven_wipe_keeps_the_slots_out_of_the_pool_until_a_person_takes_responsibility(sandbox: Sandbox) -> None:
     with sandbox.simulated_fleet(1, "--fail-rate", "verify_wipe=1.0", first_index=200) as nodes:
         made = sandbox.admin.allocations.create(sandbox.project_id, NewAllocation(sku="h100-node"))[0]
         settle(sandbox, [made.id])

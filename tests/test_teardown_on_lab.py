@@ -158,7 +158,7 @@ def test_a_viewer_reads_on_the_command_line_what_is_left(place: Place, monkeypat
     place.sandbox.admin.operations.force(place.sandbox.project_id, lie, "so that the allocation can be released")
 
 
-def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: Place, tmp_path: Path) -> None:
+def test_the_controllers_access_ends_with_its_report_and_the_host_shows_it(place: Place, tmp_path: Path) -> None:
     instance_id = deployed(place)
     operation_id = place.app.ask(instance_id, "stop")
     lease = place.app.claim(operation_id)

@@ -59,7 +59,7 @@ def test_a_simulated_host_refuses_with_a_sentence(site: Site) -> None:
     assert stream.end.sentence == "A simulated host has no shell (terminal_not_offered)."
 
 
-def test_a_stranger_is_told_why_before_the_stream_opens(site: Site) -> None:
+def test_an_unauthenticated_caller_is_refused_with_a_reason_before_the_stream_opens(site: Site) -> None:
     path = site.open().stream
     assert site.refusal(path) == (401, "unauthenticated")
     assert site.refusal(path, Authorization="Bearer nonsense") == (401, "token_invalid")

@@ -270,7 +270,7 @@ def resident(status: str) -> int:
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
 
-def test_a_terminal_that_nobody_uses_ends(site: Site, place: str) -> None:
+def test_an_idle_terminal_ends(site: Site, place: str) -> None:
     with screen(site, place) as person:
         start = time.monotonic()
         assert person.ends(IDLE + 60).reason == "idle"

@@ -153,7 +153,7 @@ def test_a_result_is_reported_until_the_server_takes_it(
         loop.stop.set()  # its thread would report to a platform that is gone, for ever, and hold up the interpreter's end
 
 
-def test_a_result_that_nobody_wants_is_dropped(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
+def test_a_result_that_the_platform_refuses_is_dropped(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     state = tmp_path / "state"
     loop = make_loop(platform, state, hw_root)
     task_id = platform.submit("discover", {})
@@ -249,7 +249,7 @@ def test_a_connection_that_the_server_closed_is_opened_anew(platform: LittlePlat
     assert connection.call("POST", "/heartbeat", {})
 
 
-def test_nobody_there_is_unreachable_not_a_crash(tmp_path: Path) -> None:
+def test_a_missing_server_is_unreachable_not_a_crash(tmp_path: Path) -> None:
     nobody = wire.Wire(["http://127.0.0.1:9"], None, wire.Clock())
     with pytest.raises(wire.Unreachable):
         nobody.call("GET", "/ca")

@@ -125,7 +125,7 @@ def remembered(folder: Path, *proofs: SignedTask, key: str = KEY) -> AllocationL
     return AllocationLedger(folder)
 
 
-def test_a_record_without_a_signed_task_opens_no_way_in_but_counts_as_a_trace(
+def test_a_record_without_a_signed_task_gives_no_access_but_counts_as_a_trace(
     tmp_path: Path, platform: TaskSigner
 ) -> None:
     ledger = remembered(tmp_path)
@@ -138,7 +138,7 @@ def test_a_record_without_a_signed_task_opens_no_way_in_but_counts_as_a_trace(
         ledger.require_served("alc_1")
 
 
-def test_who_may_log_in_comes_from_the_newest_signed_task_and_not_from_the_file(
+def test_login_rights_come_from_the_newest_signed_task_and_not_from_the_file(
     tmp_path: Path, platform: TaskSigner
 ) -> None:
     provision = platform.sign("provision", {**access(), "hostname": "gpu-1"}, generation=1)

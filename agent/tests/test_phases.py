@@ -60,7 +60,7 @@ def test_a_newer_task_stops_the_older_between_two_steps() -> None:
     assert [phase.name for phase in runner.phases] == ["one"]
 
 
-def test_progress_is_told_only_by_tasks_that_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_long_tasks_report_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[list[Phase]] = []
     PhaseRunner(Deadline.after(5), report=told.append).run([Step("quick", lambda: None)])
     assert told == []

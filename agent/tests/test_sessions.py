@@ -117,7 +117,7 @@ def test_only_connections_of_the_user_and_of_the_allocation_are_silent() -> None
     assert silent(session(shell, group="/system.slice/gpuaas-slice-sl-2.service/x"), scope=inside) == []
 
 
-def test_who_calls_a_program_of_theirs_sshd_hides_nothing_behind_it() -> None:
+def test_a_tenants_program_named_sshd_hides_nothing() -> None:
     shell = program(13, 12)
     false = Process(14, 1, 13, False, 1000, "/home/gpu/sshd", "sshd: gpu@pts/9", "", "sshd")
     job = program(15, 14, "sleep 9", "sleep")

@@ -100,7 +100,7 @@ async def asleep(pid: int, name: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_who_writes_without_end_waits_until_somebody_reads() -> None:
+async def test_a_writer_without_end_waits_until_its_output_is_read() -> None:
     shell = await Shell.start(["sh", "-c", "yes & echo $!; wait"], 80, 24)
     first = await read_until(shell, b"\r\n")
     pid = int(first.split(b"\r\n")[0])
@@ -213,7 +213,7 @@ async def test_a_server_that_hangs_up_is_noticed() -> None:
         await socket.close()
 
 
-async def test_a_refusal_is_told_with_its_code() -> None:
+async def test_a_refusal_is_reported_with_its_code() -> None:
     def refuse(connection: ServerConnection, request: Request) -> Response:
         body = b'{"code": "node_retired", "detail": "The node is retired."}'
         return Response(403, "Forbidden", Headers({"Content-Length": str(len(body))}), body)

@@ -204,7 +204,7 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     assert operator("instances", "decommission", name, "--watch", "--yes").code == 0
 
 
-def test_what_nobody_takes_is_cancelled_and_a_second_is_refused_with_the_first(
+def test_an_unclaimed_operation_is_cancelled_and_a_second_is_refused_with_the_first(
     operator: Any, app: str, boxes: list[str]
 ) -> None:
     places = ("--place", f"head={boxes[0]}", "--place", f"node={boxes[0]},{boxes[1]}")

@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_asked_again_and_what_is_optional_may_be_left_out
     ]
 
 
-def test_who_gives_something_is_asked_only_for_what_is_needed() -> None:
+def test_a_person_who_gives_some_inputs_is_asked_only_for_required_ones() -> None:
     person = Person("2")
     form = InputForm(SCHEMA)
     given = form.parse_assignments(["greeting=1.50"])

@@ -35,6 +35,6 @@ def test_absence_says_what_was_looked_at() -> None:
     ("status", "left", "shown"),
     [("clean", 0, 0), ("left", 3, 3), ("pending", 0, None), ("unseen", 0, None), ("not_verified", 0, None)],
 )
-def test_only_who_has_looked_says_that_nothing_is_left(status: str, left: int, shown: int | None) -> None:
+def test_only_a_check_that_examined_something_reports_nothing_left(status: str, left: int, shown: int | None) -> None:
     [column] = [one for one in COLUMNS if one.title == "LEFT"]
     assert column.cell(ReceiptLine(id="rcp_1", status=status, left=left)) == shown

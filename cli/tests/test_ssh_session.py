@@ -78,7 +78,7 @@ def test_the_exit_code_of_ssh_is_ours() -> None:
     assert run_ssh(["sh", "-c", "exit 7"]) == 7
 
 
-def test_death_by_signal_is_told_as_a_shell_would() -> None:
+def test_death_by_signal_is_reported_as_a_shell_does() -> None:
     assert run_ssh(["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
 
 

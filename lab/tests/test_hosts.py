@@ -58,7 +58,7 @@ def test_a_host_has_no_way_out_of_its_fleet(fleet: Fleet) -> None:
     assert tried.returncode != 0
 
 
-def test_a_host_can_be_held_to_a_share_of_a_core(fleet: Fleet) -> None:
+def test_a_host_can_be_limited_to_a_share_of_a_core(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     busy = "import time; end = time.monotonic() + 1.0\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
     host.hold_to(0.1)
@@ -67,7 +67,7 @@ def test_a_host_can_be_held_to_a_share_of_a_core(fleet: Fleet) -> None:
     assert used < 0.3
 
 
-def test_the_shared_image_lets_nobody_in(fleet: Fleet) -> None:
+def test_the_shared_image_accepts_no_login(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     assert host.run(["sh", "-c", "ls -A /root/.ssh /home"], check=False).stdout.split() == ["/home:", "/root/.ssh:"]
     passwords = [line.split(":")[1] for line in host.read_file("/etc/shadow").splitlines()]

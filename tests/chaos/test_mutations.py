@@ -125,7 +125,7 @@ async def test_claims_with_their_index_pass_the_same_schedule() -> None:
         assert refused.answer.code == "no_capacity"
 
 
-async def test_a_lease_that_fences_nobody_is_caught() -> None:
+async def test_a_lease_that_fences_no_worker_is_caught() -> None:
     faults = {"worker-1": ["without_fence", "stop_before_guard"], "worker-2": ["stop_before_guard"]}
     async with running_experiment(SEED, faults, with_app=False) as experiment:
         assert (await taken_over_while_one_sleeps(experiment)).violated == {"work under its lease"}

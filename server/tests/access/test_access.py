@@ -74,7 +74,7 @@ async def test_a_certificate_of_another_length_is_refused(lab: Lab, minutes: obj
     assert (await lab.site.admin.call("POST", f"{lab.path}/ssh-certificates", body)).status_code == 422
 
 
-async def test_a_grant_is_told_to_the_host_until_it_is_withdrawn_or_expires(lab: Lab) -> None:
+async def test_a_grant_is_sent_to_the_host_until_it_is_revoked_or_expires(lab: Lab) -> None:
     line = ssh_line()
     made = await lab.site.admin.post(f"{lab.path}/ssh-grants", {"public_key": line + " me", "expires_at": soon()})
     async with lab.site.platform.database.connection(PLATFORM) as connection:

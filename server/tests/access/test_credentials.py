@@ -199,7 +199,7 @@ async def test_a_rotation_against_another_generation_is_refused(project: Project
     assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
 
 
-async def test_who_may_use_credentials_gets_keys_and_who_may_read_sees_the_log(project: Project) -> None:
+async def test_a_user_of_credentials_gets_keys_and_a_reader_sees_the_log(project: Project) -> None:
     credential = await create(project)
     path = f"{project.credentials}/{credential['id']}"
     user, member = await project.program("credentials:use"), await project.person("project_member")

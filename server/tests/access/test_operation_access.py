@@ -75,7 +75,7 @@ async def test_the_holder_of_the_lease_gets_a_certificate_for_each_allocation(wo
     assert sorted(row["details"]["serials"]) == sorted(one["serial"] for one in given["certificates"])
 
 
-async def test_it_lives_an_hour_at_most_and_never_beyond_the_deadline(world: AppSite) -> None:
+async def test_a_certificate_lasts_an_hour_at_most_and_never_beyond_the_deadline(world: AppSite) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     for deadline, longest in ((timedelta(hours=3), timedelta(hours=1)), (timedelta(minutes=7), timedelta(minutes=7))):
@@ -88,7 +88,7 @@ async def test_it_lives_an_hour_at_most_and_never_beyond_the_deadline(world: App
 
 
 @pytest.mark.parametrize("end", ["complete", "fail", "cancel", "force", "expire"])
-async def test_however_the_operation_ends_the_hosts_are_told_at_once(world: AppSite, end: str) -> None:
+async def test_the_hosts_are_notified_immediately_however_the_operation_ends(world: AppSite, end: str) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     given = await machine_access(world.controller, operation_id)
@@ -124,7 +124,7 @@ async def test_a_new_holder_shuts_the_old_one_out(world: AppSite) -> None:
     assert set(issued(again)) == set(issued(given))
 
 
-async def test_when_the_controller_says_done_it_is_out_while_the_host_is_looked_at(world: AppSite) -> None:
+async def test_a_controller_that_reported_the_end_has_no_access_during_the_inspection(world: AppSite) -> None:
     instance_id = await world.running()
     operation_id = await world.asked(instance_id, "stop")
     await world.controller.does(operation_id, "claim")
@@ -134,7 +134,7 @@ async def test_when_the_controller_says_done_it_is_out_while_the_host_is_looked_
     assert await revoked(world) == issued(given)
 
 
-async def test_only_the_lease_opens_the_door(world: AppSite) -> None:
+async def test_only_the_lease_gives_machine_access(world: AppSite) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     assert await code(world.controller, operation_id, lease_token=f"lease_{'x' * 43}") == "lease_lost"

@@ -48,7 +48,7 @@ async def test_a_key_is_replaced_without_a_gap(site: Site, clock: MovableClock, 
         assert (await site.admin.call("POST", f"/platform-keys/{key}/retire", WHY)).status_code == 409
 
 
-async def test_agents_are_told_new_keys_by_the_heartbeat(site: Site) -> None:
+async def test_agents_receive_new_keys_with_the_heartbeat(site: Site) -> None:
     before = await known_to_agents(site)
     for kind in ("task_signing", "ssh_user_ca", "ssh_host_ca"):
         await site.admin.post("/platform-keys/rotate", {"kind": kind, **WHY})
@@ -57,7 +57,7 @@ async def test_agents_are_told_new_keys_by_the_heartbeat(site: Site) -> None:
         assert len(after[name]) == len(before[name]) + 1
 
 
-async def test_hosts_of_living_allocations_are_told_whom_to_trust(site: Site, clock: MovableClock) -> None:
+async def test_hosts_of_live_allocations_receive_the_authorities_to_trust(site: Site, clock: MovableClock) -> None:
     host = await site.host()
     await host.call("POST", "/inventory", inventory(slot(0)))
     await site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})

@@ -96,7 +96,7 @@ async def test_an_administrator_revokes_one_holders_or_one_or_all(office: Office
     assert await office.host_is_told() == sorted(anns + bens)
 
 
-async def test_a_member_revokes_their_own_and_nobody_elses(office: Office) -> None:
+async def test_a_member_revokes_only_their_own_certificates(office: Office) -> None:
     ann, ben = await office.certificate("ann"), await office.certificate("ben")
     for wanted in ({"serial": ann}, {"issued_to": office.ids["ann"]}):
         body = {"reason": "because", **wanted}
@@ -133,7 +133,7 @@ async def test_a_revocation_is_audited_with_its_reason(office: Office) -> None:
     assert (row["reason"], row["details"]["serials"]) == ("the laptop is lost", [serial])
 
 
-async def test_a_host_is_told_of_revocations_only_while_they_matter(office: Office) -> None:
+async def test_a_host_receives_revocations_only_while_they_matter(office: Office) -> None:
     serial = await office.certificate("ann")
     await office.revoke("ann")
     async with office.site.platform.database.connection(PLATFORM) as connection:
@@ -143,7 +143,7 @@ async def test_a_host_is_told_of_revocations_only_while_they_matter(office: Offi
 
 
 @pytest.mark.parametrize("how", ["removed", "made a viewer"])
-async def test_who_leaves_the_project_is_locked_out_of_its_allocations(office: Office, how: str) -> None:
+async def test_a_member_who_leaves_the_project_loses_access_to_its_allocations(office: Office, how: str) -> None:
     ann, ben = await office.certificate("ann"), await office.certificate("ben")
     until = (utc_now() + timedelta(hours=1)).isoformat()
     for who in ("ann", "ben"):

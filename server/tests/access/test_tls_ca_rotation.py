@@ -191,7 +191,7 @@ async def test_a_renewal_that_fails_is_counted_and_told_until_it_succeeds(platfo
 
 
 @pytest.mark.parametrize("path", ["/readyz"])
-async def test_a_warning_is_told_to_who_asks_whether_we_are_ready(site: Site, path: str) -> None:
+async def test_a_warning_is_part_of_the_readiness_answer(site: Site, path: str) -> None:
     site.platform.warnings["a"] = "something is near its end"
     answer = await site.client.get(f"http://test{path}")
     assert (answer.status_code, answer.json()["warnings"]) == (200, ["something is near its end"])

@@ -20,7 +20,7 @@ async def story(platform: Platform) -> AsyncIterator[Story]:
         yield story
 
 
-async def test_the_project_is_told_that_its_host_is_lost_and_back(story: Story) -> None:
+async def test_the_project_is_notified_that_its_host_is_lost_and_back(story: Story) -> None:
     assert (await story.show())["health"] == "healthy"
     await story.lose_host()
     shown = await story.show()

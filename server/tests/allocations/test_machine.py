@@ -52,7 +52,7 @@ def test_a_request_is_provisioned_with_a_deadline() -> None:
     assert step == Step("provisioning", send="provision", attempt=1, deadline_at=NOW + LIMITS.provision)
 
 
-def test_a_provisioned_host_makes_it_active_with_a_way_in() -> None:
+def test_a_provisioned_host_makes_the_allocation_active_with_an_ssh_target() -> None:
     step = decide(provisioning(task=task("provision", "succeeded", result=SSH)), NOW)
     assert step == Step("active", ssh=SshEndpoint("10.0.0.1", 22, "gpu"), phase_done=True)
 
@@ -74,7 +74,7 @@ def test_a_provisioned_host_makes_it_active_with_a_way_in() -> None:
         [],
     ],
 )
-def test_a_way_in_that_is_not_the_hosts_own_is_refused_and_cleaned_up(reported: object) -> None:
+def test_an_ssh_target_that_is_not_the_hosts_own_is_refused_and_cleaned_up(reported: object) -> None:
     step = decide(provisioning(task=task("provision", "succeeded", result={"ssh": reported})), NOW)
     assert isinstance(step, Step)
     assert step.failure is not None
@@ -82,7 +82,7 @@ def test_a_way_in_that_is_not_the_hosts_own_is_refused_and_cleaned_up(reported: 
     assert step.failure.message.isprintable()
 
 
-def test_success_without_a_way_in_is_a_failure() -> None:
+def test_success_without_an_ssh_target_is_a_failure() -> None:
     step = decide(provisioning(task=task("provision", "succeeded")), NOW)
     assert isinstance(step, Step)
     assert step.state == "failed"

@@ -91,7 +91,7 @@ async def node(story: Story) -> Json:
     return await story.site.admin.get(f"/nodes/{story.host.node_id}")
 
 
-async def test_the_host_is_told_what_to_put_back_and_what_is_expected(story: Story) -> None:
+async def test_the_host_receives_what_to_restore_and_what_is_expected(story: Story) -> None:
     await change_sku(story, wipe_grade="rebooted")
     await change_node(story, erase_drives=False)
     await lease(story)
@@ -165,7 +165,7 @@ async def test_a_tenant_may_require_more_than_the_sku(story: Story) -> None:
     assert (await story.show())["failure"]["code"] == "wipe_grade_not_reached"
 
 
-async def test_an_agent_of_an_older_release_is_told_apart(story: Story) -> None:
+async def test_an_agent_of_an_older_release_is_recognised(story: Story) -> None:
     await beat_as_older_agent(story)
     await lease(story)
     await change_sku(story, wipe_grade="rebooted")
@@ -175,7 +175,7 @@ async def test_an_agent_of_an_older_release_is_told_apart(story: Story) -> None:
 
 
 @pytest.mark.parametrize("by", ["SKU whole", "tenant"])
-async def test_a_host_that_can_not_prove_what_is_required_is_offered_to_nobody_until_its_agent_is_newer(
+async def test_a_host_that_cannot_prove_the_required_grade_is_not_offered_until_its_agent_is_newer(
     story: Story, by: str
 ) -> None:
     """Its release would always end blocked."""
@@ -193,7 +193,7 @@ async def test_a_host_that_can_not_prove_what_is_required_is_offered_to_nobody_u
     assert (await story.show())["wipe_grade"] == "rebooted"
 
 
-async def test_what_an_agent_says_when_it_enrols_counts_at_once(story: Story) -> None:
+async def test_what_an_agent_reports_at_enrolment_counts_immediately(story: Story) -> None:
     await change_sku(story, wipe_grade="rebooted")
     await story.site.admin.call("POST", f"/nodes/{story.host.node_id}/cordon", {"reason": "not this one"})
     newer = await story.site.host(agent_sha256=PROGRAM)
@@ -203,7 +203,7 @@ async def test_what_an_agent_says_when_it_enrols_counts_at_once(story: Story) ->
     assert made["items"][0]["node_id"] == newer.node_id
 
 
-async def test_nobody_may_ask_for_what_could_never_be_proven(story: Story) -> None:
+async def test_a_grade_that_cannot_be_proven_cannot_be_requested(story: Story) -> None:
     (sku,) = (await story.site.admin.get("/skus"))["items"]
     part = {"name": "part", "shape": "gpu_slice", "gpu_model": sku["gpu_model"], "gpu_counts": [1]}
     tried = [

@@ -174,7 +174,7 @@ async def test_pages_of_totals_leave_nothing_out(world: AppSite) -> None:
 
 
 @pytest.mark.parametrize("statement", ["UPDATE app_usage_records SET quantity = 0", "DELETE FROM app_usage_records"])
-async def test_the_database_lets_nobody_change_a_record(world: AppSite, statement: str) -> None:
+async def test_the_database_refuses_to_change_a_record(world: AppSite, statement: str) -> None:
     instance_id = await world.running()
     await report(world, instance_id, record(world))
     async with world.platform.database.connection(PLATFORM) as connection:

@@ -101,7 +101,9 @@ async def test_what_ended_long_ago_is_forgotten_and_the_artifact_stays(shop: Wor
     assert (await shop.artifact(artifact["id"]))["digest"] == artifact["digest"]
 
 
-async def test_an_intent_that_nobody_completes_expires_and_its_bytes_go(shop: Workshop, settings: Settings) -> None:
+async def test_an_intent_that_is_not_completed_expires_and_its_bytes_are_removed(
+    shop: Workshop, settings: Settings
+) -> None:
     clock = MovableClock()
     shop.platform.clock = clock
     intent = await shop.intend()
@@ -148,7 +150,7 @@ async def test_bytes_that_change_in_the_store_are_found_out(shop: Workshop, sett
     assert "digest_mismatch" in found["trust_detail"]
 
 
-async def test_a_revoked_blob_is_handed_out_to_nobody(shop: Workshop) -> None:
+async def test_a_revoked_blob_cannot_be_downloaded(shop: Workshop) -> None:
     artifact = await shop.publish_blob(CONTENT)
     path = f"{shop.path}/artifacts/{artifact['id']}"
     revoked = await shop.admin.post(f"{path}/revoke", {"reason": "it holds a key"})
@@ -159,7 +161,7 @@ async def test_a_revoked_blob_is_handed_out_to_nobody(shop: Workshop) -> None:
     assert (await shop.artifact(artifact["id"]))["trust"] == "revoked"
 
 
-async def test_a_check_that_began_before_a_further_wish_does_not_end_it(shop: Workshop) -> None:
+async def test_a_check_that_began_before_a_further_request_does_not_end_it(shop: Workshop) -> None:
     """Whoever adds a signature while the bytes are read waits for a check that has seen the signature."""
     artifact = await shop.publish_blob(b"bytes of a tool\n")
     path, reconciler = f"{shop.path}/artifacts/{artifact['id']}", ArtifactCheckReconciler()

@@ -84,7 +84,7 @@ async def test_other_tenants_launch_by_digest_and_see_nothing_else(shop: Worksho
         assert [one.code for one in unknown] == ["artifact_unknown"]
 
 
-async def test_somebody_elses_copy_of_the_bytes_decides_nothing_for_ours(shop: Workshop) -> None:
+async def test_another_projects_copy_of_the_bytes_does_not_affect_ours(shop: Workshop) -> None:
     artifact = await shop.publish_blob(CONTENT)
     theirs = await shop.admin.post(f"/tenants/{shop.tenant_id}/projects", {"slug": "other", "name": "Other"})
     copy = await Workshop(shop.site, shop.tenant_id, theirs["id"]).publish_blob(CONTENT)

@@ -104,7 +104,7 @@ async def _scopes_of(site: RegistrySite, name: str, password: str, scope: str) -
         return await client.get("/api/v1/registry/token", params={"scope": scope}, headers=headers)
 
 
-async def test_only_who_may_publish_pushes_and_strangers_get_nothing(site: RegistrySite) -> None:
+async def test_only_publishers_push_and_unauthenticated_clients_get_nothing(site: RegistrySite) -> None:
     accounts = f"{site.shop.path}/service-accounts"
     await site.shop.intend("oci", "image")
     tokens = {}

@@ -70,7 +70,7 @@ async def pull(shop: Workshop, told: Json, path: str | None = None) -> httpx.Res
     return await shop.site.client.get((path or told["url"]).removeprefix("/api/v1"), auth=shown)
 
 
-async def test_a_blob_is_pulled_with_the_secret_and_by_nobody_without(shop: Workshop) -> None:
+async def test_a_blob_is_pulled_only_with_the_secret(shop: Workshop) -> None:
     artifact, other = await shop.publish_blob(b"a tool"), await shop.publish_blob(b"another", "other")
     secret = await issue(shop, artifact)
     told = opened(secret)

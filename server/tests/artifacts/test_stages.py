@@ -69,7 +69,7 @@ def test_what_is_in_use_is_neither_deprecated_nor_retired() -> None:
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 99))
-def test_a_larger_canary_keeps_everybody_who_was_in(project: str, percent: int) -> None:
+def test_a_larger_canary_keeps_all_projects_of_the_smaller_one(project: str, percent: int) -> None:
     assert in_canary(project, DIGEST, percent + 1) or not in_canary(project, DIGEST, percent)
     assert in_canary(project, DIGEST, 100)
     assert not in_canary(project, DIGEST, 0)

@@ -38,7 +38,7 @@ async def test_gpus_may_swap_their_indexes(platform: Platform) -> None:
     assert found["0000:00:00.0"].slot_index == 7
 
 
-async def test_a_claimed_gpu_that_was_renumbered_stands_in_nobodys_way(platform: Platform) -> None:
+async def test_a_claimed_gpu_that_was_renumbered_blocks_no_other_slot(platform: Platform) -> None:
     fleet = await make_fleet(platform, 1)
     await claim(platform, fleet.request(1))
     gpus = eight_gpus()

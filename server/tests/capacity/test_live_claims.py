@@ -34,7 +34,7 @@ async def sku_edit(platform: Platform, fleet: Fleet) -> None:
         await skus.sku_update(tx, fleet.slice_sku.id, SkuUpdate(price_per_gpu_hour_minor=1), lambda _: None)
 
 
-async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -> None:
+async def test_a_sku_edit_waits_for_the_transaction_that_claims_the_node(platform: Platform) -> None:
     """Without the node's lock it would write down as free what the other session has just taken."""
     fleet = await make_fleet(platform, 1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
@@ -50,7 +50,7 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
 
 
 @pytest.mark.parametrize("count", [1, 2])
-async def test_a_wrong_fit_sends_nobody_astray_and_is_healed(platform: Platform, count: int) -> None:
+async def test_a_wrong_fit_causes_no_wrong_claim_and_is_corrected(platform: Platform, count: int) -> None:
     fleet = await make_fleet(platform, 2)
     ((first, _),) = await claim(platform, fleet.request(8))
     (taken,) = await rows(platform, "SELECT DISTINCT node_id FROM allocation_resource_claims")
@@ -132,7 +132,7 @@ async def test_gpus_being_cleaned_are_worth_waiting_for(platform: Platform) -> N
 
 
 @pytest.mark.parametrize("exists", [False, True])
-async def test_two_who_set_a_quota_against_one_generation_do_not_both_win(platform: Platform, exists: bool) -> None:
+async def test_of_two_quota_changes_against_one_generation_one_is_refused(platform: Platform, exists: bool) -> None:
     scope = new_id("tnt")
 
     async def put(limit: int, expected: int | None) -> None:

@@ -29,7 +29,7 @@ async def test_a_private_app_is_its_tenants_alone(publishing: Publishing) -> Non
     assert answer.status_code == 404
 
 
-async def test_a_public_app_is_everybodys_and_says_nothing_of_its_publisher(publishing: Publishing) -> None:
+async def test_a_public_app_is_visible_to_all_tenants_and_hides_its_publisher(publishing: Publishing) -> None:
     await publishing.artifact()
     version = await publishing.active()
     await publishing.show_to(version["app_id"], "public")
@@ -133,7 +133,7 @@ async def test_search_finds_all_of_the_words_in_names_description_and_keywords(p
     assert (slugs(page["items"]), slugs(rest)) == (["other-app"], ["echo"])
 
 
-async def test_what_may_be_launched_is_told_with_all_reasons_against_it(publishing: Publishing) -> None:
+async def test_a_launch_is_refused_with_all_reasons_against_it(publishing: Publishing) -> None:
     artifact = await publishing.artifact()
     old, new = await publishing.active("1.0.0"), await publishing.active("2.0.0")
     await publishing.register("3.0.0")
@@ -165,7 +165,7 @@ async def test_what_may_be_launched_is_told_with_all_reasons_against_it(publishi
     assert {"version_deprecated", "artifact_revoked"} <= {reason["code"] for reason in reasons}
 
 
-async def test_active_versions_on_a_digest_are_counted_for_whoever_wants_to_end_the_artifact(
+async def test_active_versions_on_a_digest_are_counted_before_the_artifact_ends(
     publishing: Publishing,
 ) -> None:
     await publishing.artifact()

@@ -28,7 +28,7 @@ def test_the_accounts_that_people_named_are_among_those_that_are_looked_for() ->
     assert found == {"users": ["echo", "ann", "bob", "cy"], "paths": ["/opt/echo"]}
 
 
-def test_where_nobody_answered_the_default_is_looked_for() -> None:
+def test_without_an_answer_the_default_is_checked() -> None:
     assert footprints.footprint_of(app("/people/*/name", "/owner"), {})["users"] == ["echo", "guest"]
 
 

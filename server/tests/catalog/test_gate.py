@@ -36,7 +36,7 @@ def test_a_placement_that_fits_is_not_refused() -> None:
     assert placement_refusals(manifest_of(), HEAD_AND_NODE, project_id="prj_a") == []
 
 
-def test_all_reasons_are_told_at_once() -> None:
+def test_all_reasons_are_returned_together() -> None:
     manifest = manifest_of(compatibility={"shapes": ["baremetal"], "min_gpu_count": 2, "max_gpu_count": 4})
     placements = [
         placement("node", "alc_a", state="releasing", shape="gpu_slice", gpu_count=1, busy_with="ins_other"),
@@ -62,7 +62,7 @@ def test_a_deploy_needs_the_least_counts_and_an_add_does_not() -> None:
     assert codes(placement_refusals(manifest_of(), [], [member()], adding=True)) == ["placement_empty"]
 
 
-def test_nobody_joins_beyond_the_most() -> None:
+def test_no_member_joins_beyond_the_maximum() -> None:
     there = [member("head"), *(member("node", f"alc_{n}") for n in range(8))]
     found = placement_refusals(manifest_of(), [placement("node", "alc_new")], there, adding=True)
     assert codes(found) == ["component_count_high", "members_too_many"]
@@ -87,13 +87,13 @@ def placed(placement: str) -> Manifest:
     return manifest_of(components=parts)
 
 
-def test_who_wants_an_allocation_alone_has_it_alone() -> None:
+def test_a_component_with_its_own_allocation_shares_it_with_no_other() -> None:
     assert codes(placement_refusals(placed("own_allocation"), HEAD_AND_NODE)) == ["allocation_shared"]
     same_node = [placement("head"), placement("node", "alc_b", node_id="nod_of_alc_a")]
     assert placement_refusals(placed("own_allocation"), same_node) == []
 
 
-def test_who_wants_a_node_alone_has_it_alone_whoever_came_first() -> None:
+def test_a_component_with_its_own_node_shares_it_with_no_other_in_either_order() -> None:
     same_node = [placement("head"), placement("node", "alc_b", node_id="nod_of_alc_a")]
     assert codes(placement_refusals(placed("own_node"), same_node)) == ["node_shared"]
     assert codes(placement_refusals(placed("own_node"), same_node[::-1])) == ["node_shared"]
@@ -229,7 +229,7 @@ def test_thousands_of_members_are_judged_at_once() -> None:
     assert codes(crowded) == ["node_shared"]
 
 
-def test_inputs_are_held_against_the_schema_and_never_repeated() -> None:
+def test_inputs_are_validated_by_the_schema_and_never_repeated() -> None:
     schema = manifest_of().inputs
     inputs.check_inputs(schema, {"greeting": "hello", "tries": 2})
     with pytest.raises(Problem) as refused:

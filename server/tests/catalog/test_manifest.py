@@ -121,7 +121,7 @@ def test_a_circle_of_dependencies_is_shown() -> None:
     assert complaints(alone) == [("components[0].depends_on", "It depends on itself: a → a.")]
 
 
-def test_a_dependency_on_nobody_is_refused() -> None:
+def test_a_dependency_on_an_unknown_component_is_refused() -> None:
     assert complaints(components({"key": "a", "depends_on": ["b"]})) == [
         ("components[0].depends_on[0]", "There is no component b.")
     ]

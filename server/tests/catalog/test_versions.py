@@ -141,7 +141,7 @@ async def test_a_version_is_not_retired_before_the_announced_day(publishing: Pub
     assert day[:10] in refused["detail"]
 
 
-async def test_a_version_that_somebody_runs_is_not_retired_whoever_it_is(
+async def test_a_version_that_an_instance_of_any_tenant_runs_is_not_retired(
     publishing: Publishing, clock: MovableClock
 ) -> None:
     """The publisher cannot see instances of other tenants, and is told their number all the same."""
@@ -170,7 +170,7 @@ async def test_a_version_that_somebody_runs_is_not_retired_whoever_it_is(
     assert (await publishing.move(version, "retire", {"reason": "no more"}))["status"] == "retired"
 
 
-async def test_a_draft_that_nobody_wants_can_be_given_up(publishing: Publishing) -> None:
+async def test_a_draft_can_be_retired(publishing: Publishing) -> None:
     version = await publishing.register()
     assert (await publishing.move(version, "retire", {"reason": "a mistake"}))["status"] == "retired"
 

@@ -127,7 +127,7 @@ async def test_what_was_compressed_beforehand_is_sent_where_it_is_accepted(
     assert "Accept-Encoding" in answer.headers["vary"]
 
 
-async def test_each_encoding_has_a_tag_and_who_shows_it_gets_no_body(browser: httpx.AsyncClient) -> None:
+async def test_each_encoding_has_an_etag_and_a_request_with_it_gets_no_body(browser: httpx.AsyncClient) -> None:
     tags = set()
     for accepted in ("gzip", "identity"):
         asked = {"Accept-Encoding": accepted}

@@ -70,7 +70,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[EventFilter]:
     return asked
 
 
-async def test_one_look_serves_all_who_watch_the_same(platform: Platform, looks: list[EventFilter]) -> None:
+async def test_one_query_serves_all_watchers_of_the_same(platform: Platform, looks: list[EventFilter]) -> None:
     async with watched(platform, WATCHERS, 1) as tasks:
         before = len(looks)
         await emit(platform, "news")
@@ -78,7 +78,7 @@ async def test_one_look_serves_all_who_watch_the_same(platform: Platform, looks:
     assert len(looks) - before < WATCHERS / 10
 
 
-async def test_who_watches_one_thing_sleeps_while_others_change_and_wakes_for_it(
+async def test_a_watcher_of_one_subject_sleeps_while_others_change_and_wakes_for_it(
     platform: Platform, looks: list[EventFilter]
 ) -> None:
     mine = EventFilter(PROJECT, "mine")
@@ -102,7 +102,7 @@ async def test_every_watcher_sees_every_event_once_and_in_order(platform: Platfo
         assert await asyncio.wait_for(asyncio.gather(*tasks), 30) == [names] * 20
 
 
-async def test_who_comes_while_others_look_is_served_as_well(platform: Platform) -> None:
+async def test_a_watcher_that_comes_during_a_query_is_served_as_well(platform: Platform) -> None:
     tasks = []
     for _ in range(WATCHERS):
         tasks.append(asyncio.create_task(subjects(platform, Scope(TENANT), 1)))
@@ -111,7 +111,7 @@ async def test_who_comes_while_others_look_is_served_as_well(platform: Platform)
     assert await asyncio.wait_for(asyncio.gather(*tasks), 20) == [["news"]] * WATCHERS
 
 
-async def test_who_leaves_in_the_middle_of_a_look_takes_nothing_from_the_others(platform: Platform) -> None:
+async def test_a_watcher_that_leaves_during_a_query_takes_nothing_from_the_others(platform: Platform) -> None:
     async with watched(platform, 20, 1) as tasks:
         await emit(platform, "news")
         await asyncio.sleep(0)
@@ -120,7 +120,7 @@ async def test_who_leaves_in_the_middle_of_a_look_takes_nothing_from_the_others(
         assert await asyncio.wait_for(asyncio.gather(*tasks[1::2]), 20) == [["news"]] * 10
 
 
-async def test_a_shared_look_shows_nobody_what_is_behind_their_wall(platform: Platform) -> None:
+async def test_a_shared_query_shows_no_watcher_another_tenants_events(platform: Platform) -> None:
     foreign = asyncio.create_task(subjects(platform, Scope(new_id("tnt")), 1))
     async with watched(platform, 5, 1) as tasks:
         await emit(platform, "ours")
@@ -130,7 +130,7 @@ async def test_a_shared_look_shows_nobody_what_is_behind_their_wall(platform: Pl
     foreign.cancel()
 
 
-async def test_a_look_that_fails_fails_for_those_who_share_it_and_for_nobody_after(
+async def test_a_query_that_fails_fails_for_its_watchers_and_not_for_later_ones(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object) -> Look[list[Event]]:

@@ -63,7 +63,7 @@ async def history(world: AppSite) -> tuple[set[str], set[str]]:
     return forgotten, {*removed, *stopped, *last, *drained_last}
 
 
-async def test_ended_operations_go_but_not_those_that_somebody_can_be_led_to(world: AppSite) -> None:
+async def test_ended_operations_are_removed_except_those_that_something_refers_to(world: AppSite) -> None:
     forgotten, kept = await history(world)
     world.clock.ahead += timedelta(days=89)
     await sweep(world.platform)

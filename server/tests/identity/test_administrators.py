@@ -21,7 +21,9 @@ async def users(platform: Platform) -> list[str]:
         return [row["email"] for row in await cursor.fetchall()]
 
 
-async def test_nobody_is_created_when_the_password_could_not_be_kept(platform: Platform, tmp_path: Path) -> None:
+async def test_no_administrator_is_created_when_the_password_could_not_be_written(
+    platform: Platform, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     impossible = tmp_path / "file" / "admin.json"
     with pytest.raises(StartFailed, match="nobody was created"):
@@ -66,7 +68,7 @@ async def test_a_reset_ends_sessions_enables_and_unlocks_and_is_audited(world: W
     assert row["actor_name"] == "admin-reset"
 
 
-async def test_a_reset_makes_an_administrator_of_whoever_is_named_unless_a_tenant_has_them(world: World) -> None:
+async def test_a_reset_makes_the_named_user_an_administrator_unless_a_tenant_owns_the_user(world: World) -> None:
     acme = await world.tenant("acme")
     await world.person("ann@acme.test", acme)
     helper = await world.person("helper@platform.test")

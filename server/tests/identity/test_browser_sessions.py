@@ -45,7 +45,7 @@ async def test_where_browsers_come_by_https_the_cookie_is_kept_to_it(world: Worl
         assert SimpleCookie(answer.headers["set-cookie"])[COOKIE]["secure"] is True
 
 
-async def test_without_a_cookie_nobody_is_signed_in(browser: Browser) -> None:
+async def test_without_a_cookie_there_is_no_session(browser: Browser) -> None:
     answer = await browser.client.get("/auth/session")
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
     assert await browser.code() == "unauthenticated"
@@ -58,7 +58,7 @@ async def test_a_cookie_of_no_session_opens_nothing(browser: Browser, text: str)
         assert (answer.status_code, answer.json()["code"]) == (401, "session_ended")
 
 
-async def test_answers_are_for_this_browser_alone_and_are_kept_by_nobody(browser: Browser) -> None:
+async def test_answers_are_private_and_not_cached(browser: Browser) -> None:
     answers = [await browser.sign_in(), await browser.client.get("/auth/session"), await browser.client.get("/me")]
     answers.append(await browser.change())
     for answer in answers:
@@ -132,7 +132,7 @@ async def test_a_bearer_token_goes_before_the_cookie(world: World, browser: Brow
     assert refused.json()["code"] == "token_invalid"
 
 
-async def test_wrong_passwords_lock_the_name_for_both_doors(world: World, browser: Browser) -> None:
+async def test_wrong_passwords_lock_the_name_for_tokens_and_browser_sessions(world: World, browser: Browser) -> None:
     for _ in range(world.platform.settings.login_attempts):
         answer = await browser.sign_in("wrong")
         assert (answer.status_code, answer.json()["code"]) == (401, "bad_credentials")
@@ -142,7 +142,9 @@ async def test_wrong_passwords_lock_the_name_for_both_doors(world: World, browse
     assert ("auth_session_create", "bad_credentials") in await denials(world)
 
 
-async def test_attempts_count_against_the_address_at_both_doors(world: World, browser: Browser) -> None:
+async def test_attempts_count_against_the_address_for_tokens_and_browser_sessions(
+    world: World, browser: Browser
+) -> None:
     world.platform.settings = world.platform.settings.model_copy(update={"login_rate_per_minute": 4})
     for _ in range(3):
         await browser.sign_in()
@@ -151,7 +153,7 @@ async def test_attempts_count_against_the_address_at_both_doors(world: World, br
     assert (answer.status_code, answer.json()["code"]) == (429, "rate_limited")
 
 
-async def test_who_is_disabled_gets_no_session(world: World, browser: Browser, ann: Person) -> None:
+async def test_a_disabled_user_gets_no_session(world: World, browser: Browser, ann: Person) -> None:
     assert (await world.admin.call("PATCH", f"/users/{ann.id}", json={"disabled": True})).status_code == 200
     answer = await browser.sign_in()
     assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")

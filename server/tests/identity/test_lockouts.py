@@ -85,7 +85,7 @@ async def test_the_wait_of_strangers_grows_up_to_a_limit_and_always_ends(guessed
     assert await code_from(guessed, ELSEWHERE) == "ok", "the owner, from a network that is new"
 
 
-async def test_guessing_is_told_once_with_the_user_and_their_tenant(guessed: World, ann: Person) -> None:
+async def test_guessing_is_reported_once_with_the_user_and_their_tenant(guessed: World, ann: Person) -> None:
     rows = await guessed.audit(action="password_guessing")
     assert [(row["resource_id"], row["details"]["failures"]) for row in rows] == [(ann.id, 6)]  # type: ignore[index]
     async with guessed.platform.database.connection(PLATFORM) as connection:
@@ -120,7 +120,7 @@ async def test_a_network_is_known_for_a_while_after_a_good_sign_in(guessed: Worl
     assert await code_from(guessed, HOME) == "account_locked"
 
 
-async def test_who_is_unlocked_is_unlocked_in_every_network(guessed: World, ann: Person) -> None:
+async def test_an_unlocked_user_is_unlocked_in_every_network(guessed: World, ann: Person) -> None:
     tenant = (await guessed.admin.get(f"/users/{ann.id}")).json()["tenant_id"]
     operator = await guessed.person("op@gpuaas.test", role="platform_operator")
     chief = await guessed.person("chief@acme.test", tenant, "tenant_admin")

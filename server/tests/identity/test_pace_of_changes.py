@@ -9,7 +9,7 @@ async def account_created(person: Person, project: str, name: str) -> int:
     return (await person.call("POST", f"/projects/{project}/service-accounts", json=body)).status_code
 
 
-async def test_a_tenant_ahead_of_its_pace_is_told_to_wait_and_nobody_else_is(platform: Platform) -> None:
+async def test_only_the_tenant_ahead_of_its_pace_has_to_wait(platform: Platform) -> None:
     slow = {"tenant_changes_per_second": 0.001, "tenant_change_burst": 2}
     platform.settings = platform.settings.model_copy(update=slow)
     async with opened(platform) as world:

@@ -11,7 +11,7 @@ from tests_support.people import PASSWORD, World
 NEW = "a quiet otter counts ferries"
 
 
-async def test_nobody_holds_a_connection_while_a_password_is_hashed(
+async def test_no_connection_is_in_use_while_a_password_is_hashed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connections: list[int] = []

@@ -55,12 +55,12 @@ def service_accounts(draw: st.DrawFn) -> Principal:
 
 
 @given(st.one_of(tenant_users(), service_accounts()), st.sampled_from(PLACED), st.sampled_from(["b1", "a1"]))
-def test_no_rule_lets_anybody_of_a_tenant_into_another(principal: Principal, action: str, project: str) -> None:
+def test_no_rule_lets_a_user_of_a_tenant_into_another(principal: Principal, action: str, project: str) -> None:
     assert decide(principal, action, "B", project) is Verdict.HIDDEN
 
 
 @given(st.one_of(tenant_users(), service_accounts()))
-def test_nobody_of_a_tenant_passes_a_rule_of_the_platform(principal: Principal) -> None:
+def test_no_user_of_a_tenant_passes_a_rule_of_the_platform(principal: Principal) -> None:
     for action, rule in RULES.items():
         if rule.level is Level.PLATFORM:
             assert decide(principal, action) is Verdict.FORBIDDEN

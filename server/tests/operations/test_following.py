@@ -26,7 +26,7 @@ async def following(world: AppSite, operation_id: str) -> "asyncio.Task[Json]":
     return waiting
 
 
-async def test_a_step_is_seen_at_once_by_who_follows(world: AppSite) -> None:
+async def test_a_step_is_seen_immediately_by_followers(world: AppSite) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     await world.controller.does(operation_id, "report")
@@ -37,7 +37,7 @@ async def test_a_step_is_seen_at_once_by_who_follows(world: AppSite) -> None:
 
 
 @pytest.mark.parametrize("verb", ["claim", "report", "complete", "give-back"])
-async def test_whatever_a_controller_does_wakes_who_follows(world: AppSite, verb: str) -> None:
+async def test_every_report_of_a_controller_wakes_followers(world: AppSite, verb: str) -> None:
     _, operation_id = await world.created()
     if verb != "claim":
         await world.controller.does(operation_id, "claim")
@@ -47,7 +47,7 @@ async def test_whatever_a_controller_does_wakes_who_follows(world: AppSite, verb
     assert (await asyncio.wait_for(waiting, HANG))["status"] == status
 
 
-async def test_a_wish_to_cancel_wakes_who_follows(world: AppSite) -> None:
+async def test_a_request_to_cancel_wakes_followers(world: AppSite) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     waiting = await following(world, operation_id)
@@ -65,7 +65,7 @@ async def test_a_bulk_operation_is_followed_through_its_children(world: AppSite)
     assert (await asyncio.wait_for(waiting, HANG))["children"] == {"claimed": 1, "pending": 1}
 
 
-async def test_a_renewed_lease_is_nobodys_news(world: AppSite) -> None:
+async def test_a_renewed_lease_wakes_no_follower(world: AppSite) -> None:
     _, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     await world.controller.does(operation_id, "report")

@@ -32,7 +32,7 @@ def leased(**given: object) -> Snapshot:
     return snapshot(**{"status": "running", "attempt": 1, "lease_until": NOW + timedelta(seconds=30), **given})
 
 
-def test_work_that_nobody_claims_waits_for_its_deadline_and_expires() -> None:
+def test_an_operation_that_is_not_claimed_expires_at_its_deadline() -> None:
     assert decide(snapshot(), NOW) == Wait(LATER)
     step = decide(snapshot(), LATER)
     assert isinstance(step, Step)

@@ -40,7 +40,7 @@ def test_what_is_left_is_named_with_its_check() -> None:
     assert next(check for check in found.checks if check.name == "units").found[0].item == "echo.service is loaded"
 
 
-def test_what_was_there_before_is_nobodys_leftover() -> None:
+def test_what_was_there_before_is_no_leftover() -> None:
     assert compare(ASKED, answer(units=left("ssh.service is loaded", known=True)), EVIDENCE).status == "clean"
 
 

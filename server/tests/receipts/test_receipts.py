@@ -36,7 +36,7 @@ async def test_the_operation_is_woken_when_the_host_has_answered(ground: EchoLab
     assert woken == [("operation",)]
 
 
-async def test_a_controller_that_lied_is_told_what_is_left(ground: EchoLab) -> None:
+async def test_a_controller_that_left_something_learns_what_is_left(ground: EchoLab) -> None:
     operation, receipt = await ground.start("stopped")
     await ground.answer(await ground.look(), units=left("echo.service is loaded"), ports=left("tcp 0.0.0.0:7777"))
     verdict = await ground.settle(operation)

@@ -51,7 +51,7 @@ async def test_a_host_that_another_member_still_uses_is_not_asked_before_the_las
     assert head["allocation_id"] in asked
 
 
-async def test_a_forced_decommission_that_nobody_carried_out_is_on_record_as_not_verified(world: AppSite) -> None:
+async def test_a_forced_decommission_without_a_teardown_is_recorded_as_not_verified(world: AppSite) -> None:
     instance_id = await world.running(nodes=1)
     operation_id = await world.asked(instance_id, "decommission")
     await world.controller.does(operation_id, "claim")  # and then it is never heard of again

@@ -115,7 +115,7 @@ async def test_keys_of_an_older_release_are_moved_and_stay_the_same_keys(keeper:
         assert await open_all(fresh) == before
 
 
-async def test_a_move_that_dies_before_it_is_stored_is_made_again(keeper: Platform) -> None:
+async def test_a_move_that_is_killed_before_it_is_stored_is_repeated(keeper: Platform) -> None:
     before = await open_all(keeper)
     await put_back_under_the_master_key(keeper)
     reconciler = KeyCustodyReconciler(keeper, KEY_SOURCES)

@@ -116,7 +116,7 @@ async def test_a_tampered_data_key_is_refused(keeper: Platform) -> None:
     assert await code_of(keeper, ref) == "secret_unreadable"
 
 
-async def test_a_destroyed_version_opens_for_nobody_and_its_successor_does(keeper: Platform) -> None:
+async def test_a_destroyed_version_cannot_be_opened_and_its_successor_can(keeper: Platform) -> None:
     first = await keep(keeper)
     second = await keep(keeper, b"another", SecretRef(first.secret_id, 2))
     async with keeper.transaction(SCOPE, ACTOR) as tx:

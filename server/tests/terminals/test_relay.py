@@ -125,7 +125,7 @@ async def test_bytes_go_both_ways_and_are_counted(ground: EchoLab) -> None:
         assert (row.reason, row.bytes_in, row.bytes_out) == ("exited", 3, 8)
 
 
-async def test_a_shell_that_nobody_reads_from_is_held_back(ground: EchoLab) -> None:
+async def test_a_shell_whose_output_is_not_read_is_slowed_down(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         sending = asyncio.create_task(_flood(stage))
@@ -161,7 +161,7 @@ async def _keep_busy(stage: Stage) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_who_closes_it_elsewhere_ends_it_here(ground: EchoLab) -> None:
+async def test_closing_the_terminal_at_another_process_ends_it_here(ground: EchoLab) -> None:
     async with staged(ground) as stage:
         await stage.opens()
         path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals/{stage.terminal['id']}"
@@ -169,7 +169,9 @@ async def test_who_closes_it_elsewhere_ends_it_here(ground: EchoLab) -> None:
         assert (await stage.ends())["reason"] == "closed"
 
 
-async def test_what_was_carried_is_known_whoever_ends_it(ground: EchoLab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_bytes_are_counted_whichever_side_ends_the_terminal(
+    ground: EchoLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine, "RENEWED", timedelta(seconds=0.05))
     renewed: asyncio.Queue[tuple[int, ...]] = asyncio.Queue()
     renew = holder_lease.terminal_renew
@@ -219,7 +221,7 @@ async def test_a_host_or_a_person_that_goes_ends_it(ground: EchoLab) -> None:
         assert await reason(stage) == "closed"
 
 
-async def test_nobody_at_the_stream_in_time_is_the_end(ground: EchoLab) -> None:
+async def test_a_terminal_without_a_stream_in_time_ends(ground: EchoLab) -> None:
     soon = ground.site.platform.clock()
     async with staged(ground, attach=False, open_by=soon) as stage, asyncio.timeout(SECONDS):
         await stage.relay.told.wait()
@@ -249,7 +251,7 @@ async def watched(ground: EchoLab, relay_server: RelayServer, terminal_id: str) 
     return told
 
 
-async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothing(ground: EchoLab) -> None:
+async def test_a_second_viewer_at_another_process_is_refused_and_ends_nothing(ground: EchoLab) -> None:
     here, there = RelayServer(ground.site.platform), RelayServer(ground.site.platform)
     async with here.running(), staged(ground, holder=here.address) as stage:
         here.relays[stage.terminal["id"]] = stage.relay

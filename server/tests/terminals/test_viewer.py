@@ -40,7 +40,7 @@ async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Pl
     assert await looks_at_rights(platform, first=True) == 2
 
 
-async def test_a_database_that_is_away_takes_nobodys_rights(platform: Platform) -> None:
+async def test_an_unreachable_database_takes_no_rights_away(platform: Platform) -> None:
     assert await looks_at_rights(platform, first=psycopg.OperationalError("the connection is lost")) == 2
 
 

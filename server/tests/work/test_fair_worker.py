@@ -198,7 +198,7 @@ class Reversing:
         self.stored.append(snapshot)
 
 
-async def test_a_machine_that_loads_many_says_in_which_order_they_are_stored(platform: Platform) -> None:
+async def test_a_batch_reconciler_decides_the_order_in_which_rows_are_stored(platform: Platform) -> None:
     reconciler = Reversing()
     names = ["b", "d", "a", "c"]
     for name in names:

@@ -60,7 +60,7 @@ def test_a_reserved_slot_is_never_idle_while_its_lane_waits(
 
 
 @given(st.data(), sizes, rows)
-def test_nobody_takes_a_slot_while_another_tenant_that_has_fewer_waits(
+def test_no_tenant_takes_a_slot_while_another_with_fewer_waits(
     data: st.DataObject, capacity: Capacity, waiting: list[DueRow]
 ) -> None:
     running = data.draw(running_of(capacity))

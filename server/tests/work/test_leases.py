@@ -49,7 +49,7 @@ async def test_asking_twice_is_one_row(platform: Platform) -> None:
     assert len(await take(platform, "w")) == 1
 
 
-async def test_a_wish_that_arrives_during_a_lease_makes_the_row_run_again(platform: Platform) -> None:
+async def test_work_enqueued_during_a_lease_makes_the_row_run_again(platform: Platform) -> None:
     await ask(platform, "s")
     (lease,) = await take(platform, "w")
     await ask(platform, "s")
@@ -163,7 +163,7 @@ async def test_a_heartbeat_that_comes_late_does_not_lock_away_what_is_finished(p
     assert [again.subject for again in await take(platform, "w")] == ["s"]
 
 
-async def test_nobody_takes_over_while_the_owner_applies(platform: Platform) -> None:
+async def test_no_worker_takes_over_while_the_owner_applies(platform: Platform) -> None:
     await ask(platform, "s")
     (lease,) = await take(platform, "w", seconds=-1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
