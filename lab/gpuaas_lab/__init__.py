@@ -4,9 +4,10 @@ Each host is a booted system with simulated GPUs. Whatever a fleet leaves behind
 """
 
 from gpuaas_lab.cleanup import leftovers
+from gpuaas_lab.container_engine import CONTAINER_ENGINE
 from gpuaas_lab.errors import LabError
 from gpuaas_lab.fleet import Fleet
 from gpuaas_lab.host import Host, wait_for_ssh
 from gpuaas_lab.package_layer import PackageLayer
 
-__all__ = ["Fleet", "Host", "LabError", "PackageLayer", "leftovers", "wait_for_ssh"]
+__all__ = ["CONTAINER_ENGINE", "Fleet", "Host", "LabError", "PackageLayer", "leftovers", "wait_for_ssh"]

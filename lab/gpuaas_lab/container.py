@@ -2,11 +2,13 @@
 
 import shlex
 from pathlib import Path
+from urllib.parse import unquote
 
 from gpuaas_lab import cgroups, fabric
 from gpuaas_lab.commands import ENVIRONMENT, execute
 from gpuaas_lab.hardware_layer import ensure_hardware_layer
 from gpuaas_lab.layout import HostLayout
+from gpuaas_lab.package_layer import PackageLayer
 
 AGENT_PATH = "/opt/gpuaas/agent"
 SLICE_BASE = "/slice-base"
@@ -14,10 +16,12 @@ SLICE_DIR = "/var/lib/gpuaas/slices"
 _RESTART_STATUS = 133  # exit status of systemd-nspawn after a restart was requested inside
 
 
-def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> None:
-    for folder in (host.upper, host.work, host.root, host.slices):
+def mount_root(host: HostLayout, rootfs: Path, packages: PackageLayer | None = None) -> None:
+    plain = [host.plain_folder(path) for path in (packages.plain_folders if packages else ())]
+    for folder in (host.upper, host.work, host.root, host.slices, *plain):
         folder.mkdir(parents=True, exist_ok=True)
-    layers = [host.layer, ensure_hardware_layer(host.fleet.gpus_per_host), *([packages] if packages else []), rootfs]
+    hardware = ensure_hardware_layer(host.fleet.gpus_per_host)
+    layers = [host.layer, hardware, *([packages.path] if packages else []), rootfs]
     lower = ":".join(str(layer) for layer in layers)
     options = f"lowerdir={lower},upperdir={host.upper},workdir={host.work}"
     execute(["mount", "-t", "overlay", host.namespace, "-o", options, str(host.root)])
@@ -65,6 +69,7 @@ def _nspawn(host: HostLayout, rootfs: Path, agent_source: Path | None) -> list[s
     argv += ["--system-call-filter=@keyring", "--system-call-filter=bpf"]
     argv += ["--resolv-conf=off", "--timezone=off", "--console=pipe"]
     argv += [f"--bind={host.slices}:{SLICE_DIR}", f"--bind-ro={rootfs}:{SLICE_BASE}"]
+    argv += [f"--bind={folder}:{unquote(folder.name)}" for folder in sorted(host.plain_folders.glob("*"))]
     if agent_source is not None:
         argv.append(f"--bind-ro={agent_source}:{AGENT_PATH}")
     return argv

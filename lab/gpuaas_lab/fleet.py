@@ -116,9 +116,10 @@ class Fleet:
         atexit.register(self.close)
         self._reserve()
         image = rootfs.ensure(self._progress)
-        packages = None if self._layer is None else self._layer.ensure(self._progress)
+        if self._layer is not None:
+            self._layer.ensure(self._progress)
         fabric.create_bridge(self._layout)
-        self._make_hosts(image, packages)
+        self._make_hosts(image)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
             list(pool.map(_create_and_boot, self.hosts))
             list(pool.map(Host.wait_ssh, self.hosts))
@@ -161,8 +162,8 @@ class Fleet:
             record.save()
             caches.note_use(layout, self._layer)
 
-    def _make_hosts(self, image: Path, packages: Path | None = None) -> None:
-        self.hosts = [Host(host, image, self._agent_source, packages) for host in self._layout.hosts()]
+    def _make_hosts(self, image: Path) -> None:
+        self.hosts = [Host(host, image, self._agent_source, self._layer) for host in self._layout.hosts()]
 
     def _catch_termination(self) -> None:
         """Make SIGTERM end the block like an exception, unless the program has its own handler."""

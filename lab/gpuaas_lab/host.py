@@ -14,6 +14,7 @@ from gpuaas_lab import agent_unit, cgroups, container, fabric, image
 from gpuaas_lab.commands import execute
 from gpuaas_lab.errors import CommandFailed, DeadlinePassed, HostPoweredOff
 from gpuaas_lab.layout import HostLayout
+from gpuaas_lab.package_layer import PackageLayer
 
 BOOT_TIMEOUT = 180.0  # long, because many hosts may boot on few cores
 _KILLED = (-9, 128 + 9)  # `timeout` kills itself too, with the signal that it sends
@@ -21,7 +22,7 @@ _KILLED = (-9, 128 + 9)  # `timeout` kills itself too, with the signal that it s
 
 class Host:
     def __init__(
-        self, layout: HostLayout, rootfs: Path, agent_source: Path | None, packages: Path | None = None
+        self, layout: HostLayout, rootfs: Path, agent_source: Path | None, packages: PackageLayer | None = None
     ) -> None:
         self._layout = layout
         self._rootfs = rootfs
@@ -56,6 +57,10 @@ class Host:
     def slices_dir(self) -> Path:
         """The host's /var/lib/gpuaas/slices, read from outside."""
         return self._layout.slices
+
+    def plain_folder(self, path: str) -> Path:
+        """A folder of the host that is not on its overlay, read from outside."""
+        return self._layout.plain_folder(path)
 
     @property
     def console(self) -> str:

@@ -7,6 +7,7 @@ owner died before it wrote a record.
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from gpuaas_lab.errors import LabError
 
@@ -129,6 +130,14 @@ class HostLayout:
     @property
     def slices(self) -> Path:
         return self.directory / "slices"
+
+    @property
+    def plain_folders(self) -> Path:
+        """What is mounted over folders of the host that may not be on its overlay: one folder each, named by its path."""
+        return self.directory / "plain"
+
+    def plain_folder(self, path: str) -> Path:
+        return self.plain_folders / quote(path, safe="")
 
     @property
     def console(self) -> Path:

@@ -36,13 +36,19 @@ _UNWANTED = ("etc/resolv.conf", "usr/sbin/policy-rc.d", "var/cache", "var/lib/ap
 
 @dataclass(frozen=True)
 class PackageLayer:
+    """`files` are written after the packages are installed, by path. `plain_folders` are on a plain file system of the
+    machine instead of the host's overlay: an engine that mounts overlays itself cannot keep them on another overlay.
+    """
+
     name: str
     packages: tuple[str, ...]
+    files: tuple[tuple[str, str], ...] = ()
+    plain_folders: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
         """The folder, named by the hashes of the root file system below it and of its own recipe."""
-        recipe = json.dumps([self.name, self.packages, _INSTALL, _UNWANTED])
+        recipe = json.dumps([self.name, self.packages, _INSTALL, _UNWANTED, *self.files])
         return LAYERS_DIR / f"{rootfs.recipe_hash()}-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
 
     def ensure(self, progress: Progress) -> Path:
@@ -50,7 +56,7 @@ class PackageLayer:
             return self.path
         base = rootfs.ensure(progress)
         folder = BuiltFolder(self.path, f"the package layer {self.name} of lab hosts")
-        return folder.ensure(partial(_build, folder, base, self.packages), BUILD_TIMEOUT, progress)
+        return folder.ensure(partial(_build, folder, base, self), BUILD_TIMEOUT, progress)
 
 
 def all_cached() -> list[Path]:
@@ -62,13 +68,17 @@ def of_earlier_root(folder: Path) -> bool:
     return not folder.name.startswith(f"{rootfs.recipe_hash()}-")
 
 
-def _build(folder: BuiltFolder, base: Path, packages: tuple[str, ...]) -> Path:
+def _build(folder: BuiltFolder, base: Path, layer: PackageLayer) -> Path:
     upper, work, root = (folder.building / name for name in ("upper", "work", "root"))
     for part in (upper, work, root):
         part.mkdir()
-    argv = ["sh", "-c", _INSTALL, "sh", *map(str, (base, upper, work, root)), *packages]
+    argv = ["sh", "-c", _INSTALL, "sh", *map(str, (base, upper, work, root)), *layer.packages]
     folder.run(argv, lambda line: None, BUILD_TIMEOUT)
     _tidy(upper)
+    for path, text in layer.files:
+        file = upper / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     return upper
 
 
