@@ -46,6 +46,11 @@ def allows_text_at(schema: object, place: str) -> bool:
     return any(_may_be_text(one) for one in _schemas(schema, place.split("/")[1:]))
 
 
+def allows_value_at(schema: object, place: str) -> bool:
+    """Tell whether inputs of this schema can have a text, a number or a choice at this place."""
+    return any(_may_be_value(one) for one in _schemas(schema, place.split("/")[1:]))
+
+
 def _is_no_account(value: object) -> bool:
     return not isinstance(value, str) or value == "root" or _ACCOUNT.fullmatch(value) is None
 
@@ -84,6 +89,10 @@ def _below(schema: object, part: str) -> object:
         return schema.get("items")
     properties = schema.get("properties")
     return properties.get(part) if isinstance(properties, Mapping) else None
+
+
+def _may_be_value(schema: object) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type", "string") in ("string", "integer", "number", "boolean")
 
 
 def _may_be_text(schema: object) -> bool:

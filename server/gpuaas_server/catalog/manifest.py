@@ -86,7 +86,9 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`document` is the manifest as data, for the wire and the database; `inputs`, `options` and `ui` pass as they are."""
+    """`document` is the manifest as data, for the wire and the database. `inputs`, `options`, `ui` and `runtime_profile`
+    pass as they are.
+    """
 
     slug: str
     display_name: str
@@ -104,6 +106,7 @@ class Manifest:
     probes: tuple[Probe, ...]
     ui: Json
     metering: tuple[Dimension, ...]
+    runtime_profile: Json | None  # how an image runs; None: the app's controller knows
     document: Json
 
     def component(self, key: str) -> Component | None:
@@ -168,6 +171,7 @@ def from_document(document: Json) -> Manifest:
         probes=tuple(Probe(**item) for item in document.get("probes", ())),
         ui=document.get("ui", {}),
         metering=tuple(Dimension(**item) for item in document.get("metering", ())),
+        runtime_profile=document.get("runtime_profile"),
         document=document,
     )
 

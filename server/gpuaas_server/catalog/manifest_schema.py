@@ -12,6 +12,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from gpuaas_server.catalog.profile_sense import PLACE as RUNTIME_PROFILE
+from gpuaas_server.catalog.profile_sense import REFUSED_FIELDS
 from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path
 from gpuaas_server.operations.service import WITH_OPTIONS
 
@@ -54,9 +56,15 @@ def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterat
     path = tuple(error.instance_path)
     unexpected = getattr(error.kind, "unexpected", None)
     if unexpected:  # the key is what is wrong, so each is pointed at
-        yield from (document.fault_at_key((*path, name), f"There is no field {name[:60]} here.") for name in unexpected)
+        yield from (document.fault_at_key((*path, name), _unexpected((*path, name))) for name in unexpected)
     else:
         yield document.fault(path, shortened(error.message))
+
+
+def _unexpected(path: Path) -> str:
+    name = str(path[-1])
+    reason = REFUSED_FIELDS.get(name) if path[0] == RUNTIME_PROFILE else None
+    return f"There is no field {name[:60]} here.{f' {reason}' if reason else ''}"
 
 
 def asked_faults(document: Document, manifest: dict[str, Any]) -> list[Fault]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpuaas_server.catalog.footprints import allows_text_at
+from gpuaas_server.catalog.profile_sense import profile_complaints
 from gpuaas_server.catalog.yaml_text import Path
 
 MOST_MEMBERS = 4096
@@ -25,6 +26,7 @@ def complaints(manifest: Json) -> list[Complaint]:
         *_dependency_circles(components),
         *_footprint(manifest["footprint"]),
         *_nowhere(manifest),
+        *profile_complaints(manifest),
         *_repeated(("probes",), manifest.get("probes", [])),
         *_strangers(("probes",), manifest.get("probes", []), keys),
         *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),

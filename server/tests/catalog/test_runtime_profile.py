@@ -1,0 +1,159 @@
+"""How a manifest says that an image runs: what it can say, what it cannot, and that every fault is named at once."""
+
+from typing import Any
+
+import pytest
+
+from gpuaas_server.catalog.manifest import parse
+from gpuaas_server.kernel.errors import Problem
+from tests_support.manifests import DIGEST, document, text_of
+
+PROFILE: dict[str, Any] = {
+    "image": DIGEST,
+    "command": ["/bin/serve"],
+    "args": ["--greeting", {"input": "/greeting"}, "--tries", {"input": "/tries"}],
+    "env": {"MODE": "production", "GREETING": {"input": "/greeting"}},
+    "ports": [{"container_port": 80, "host_port": 7007}, {"container_port": 7007, "protocol": "udp"}],
+    "volumes": [{"name": "data", "path": "/data"}, {"name": "models", "path": "/srv/models", "read_only": True}],
+    "gpus": 1,
+    "resources": {"cpus": 0.5, "memory_mib": 512, "shared_memory_mib": 64, "processes": 100},
+    "user": {"uid": 1000, "gid": 1000},
+    "read_only_root": True,
+    "restart": "always",
+    "start_timeout_seconds": 60,
+    "stop_timeout_seconds": 5,
+}
+
+
+def _manifest(profile: object, kind: str = "launchable", **changes: object) -> dict[str, Any]:
+    return {**document(), "artifact": {"kind": kind, "digest": DIGEST}, "runtime_profile": profile, **changes}
+
+
+def _faults(manifest: dict[str, Any]) -> dict[str, str]:
+    with pytest.raises(Problem) as refused:
+        parse(text_of(manifest))
+    assert refused.value.code == "manifest_invalid"
+    found = refused.value.details["faults"]
+    assert isinstance(found, list)
+    return {fault["path"]: fault["message"] for fault in found}
+
+
+def _refused(**changes: object) -> dict[str, str]:
+    return _faults(_manifest({**PROFILE, **changes}))
+
+
+@pytest.mark.parametrize("kind", ["oci", "launchable"])
+def test_a_profile_with_all_its_fields_is_taken_and_kept_as_it_is(kind: str) -> None:
+    manifest = parse(text_of(_manifest(PROFILE, kind)))
+    assert manifest.runtime_profile == PROFILE == manifest.document["runtime_profile"]
+
+
+def test_an_image_alone_is_enough() -> None:
+    assert parse(text_of(_manifest({"image": DIGEST}))).runtime_profile == {"image": DIGEST}
+
+
+def test_a_profile_belongs_to_the_kinds_that_run_an_image() -> None:
+    launchable = {**document(), "artifact": {"kind": "launchable", "digest": DIGEST}}
+    assert _faults(launchable) == {"artifact.kind": "A launchable version has a runtime_profile."}
+    assert list(_faults(_manifest(PROFILE, "controller"))) == ["runtime_profile"]
+    assert parse(text_of(document())).runtime_profile is None
+
+
+def test_what_would_give_a_container_more_than_its_own_is_refused_all_at_once_with_reasons() -> None:
+    asked = {
+        "privileged": True,
+        "network": "host",
+        "pid": "host",
+        "devices": ["/dev/sda"],
+        "cap_add": ["SYS_ADMIN"],
+        "security_opt": ["seccomp=unconfined"],
+        "volumes": [{"name": "root", "path": "/data", "host_path": "/"}],
+        "unheard_of": 1,
+    }
+    found = _refused(**asked)
+    assert found.keys() == {
+        *(f"runtime_profile.{name}" for name in asked if name != "volumes"),
+        "runtime_profile.volumes[0].host_path",
+    }
+    assert found["runtime_profile.privileged"] == "There is no field privileged here. A container is never privileged."
+    assert found["runtime_profile.unheard_of"] == "There is no field unheard_of here."
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "place"),
+    [
+        ("image", "registry/app:latest", "image"),
+        ("image", "sha256:" + "b" * 64, "image"),  # not the version's artifact
+        ("command", [], "command"),
+        ("command", "/bin/serve", "command"),
+        ("command", ["a\nExecStartPre=/bin/evil"], "command[0]"),
+        ("args", ["x" * 5000], "args[0]"),
+        ("args", ["x"] * 200, "args"),
+        ("args", [1], "args[0]"),
+        ("args", [{"input": "/nobody/asks"}], "args[0].input"),
+        ("args", [{"input": "greeting"}], "args[0]"),
+        ("env", {"A=B": "c"}, "env"),
+        ("env", {"A B": "c"}, "env"),
+        ("env", {"": "c"}, "env"),
+        ("env", {"A": "b\nLD_PRELOAD=/x"}, "env.A"),
+        ("env", {"A": 1}, "env.A"),
+        ("env", {"GPUAAS_INSTANCE": "other"}, "env.GPUAAS_INSTANCE"),
+        ("env", {"NVIDIA_VISIBLE_DEVICES": "all"}, "env.NVIDIA_VISIBLE_DEVICES"),
+        ("env", {"CUDA_VISIBLE_DEVICES": "0,1"}, "env.CUDA_VISIBLE_DEVICES"),
+        ("env", {f"V{number}": "" for number in range(65)}, "env"),
+        ("env", ["A=B"], "env"),
+        ("ports", [{"container_port": 0}], "ports[0].container_port"),
+        ("ports", [{"container_port": 22}], "ports[0]"),
+        ("ports", [{"container_port": 22, "host_port": 22}], "ports[0].host_port"),
+        ("ports", [{"container_port": 9999}], "ports[0]"),  # not in the footprint
+        ("ports", ["8080:80"], "ports[0]"),
+        ("volumes", [{"name": "data", "path": "/"}], "volumes[0].path"),
+        ("volumes", [{"name": "data", "path": "data"}], "volumes[0].path"),
+        ("volumes", [{"name": "data", "path": "/data/../etc"}], "volumes[0].path"),
+        ("volumes", [{"name": "data", "path": "/proc/sys"}], "volumes[0].path"),
+        ("volumes", [{"name": "data", "path": "/dev/shm"}], "volumes[0].path"),
+        ("volumes", [{"name": "data", "path": "/data:rw,exec"}], "volumes[0].path"),
+        ("volumes", [{"name": "../data", "path": "/data"}], "volumes[0].name"),
+        ("volumes", ["/:/host"], "volumes[0]"),
+        ("gpus", 2, "gpus"),  # an allocation of the example may have one
+        ("gpus", -1, "gpus"),
+        ("gpus", "0,1", "gpus"),
+        ("resources", {"memory_mib": 1}, "resources.memory_mib"),
+        ("resources", {"memory_mib": "1g"}, "resources.memory_mib"),
+        ("resources", {"cpus": 0}, "resources.cpus"),
+        ("resources", {"processes": -1}, "resources.processes"),
+        ("user", "root", "user"),
+        ("user", {"uid": -1}, "user.uid"),
+        ("user", {"gid": 5}, "user"),
+        ("read_only_root", "yes", "read_only_root"),
+        ("restart", "unless-stopped", "restart"),
+        ("start_timeout_seconds", 0, "start_timeout_seconds"),
+        ("stop_timeout_seconds", 86400, "stop_timeout_seconds"),
+    ],
+)
+def test_a_wrong_value_is_refused_at_its_place(field: str, value: object, place: str) -> None:
+    assert list(_refused(**{field: value})) == [f"runtime_profile.{place}"]
+
+
+def test_names_paths_and_ports_are_used_once() -> None:
+    found = _refused(
+        ports=[{"container_port": 7007}, {"container_port": 7007}],
+        volumes=[{"name": "data", "path": "/data"}, {"name": "data", "path": "/data"}],
+    )
+    assert found == {
+        "runtime_profile.ports[1]": "The host's port 7007/tcp is used twice.",
+        "runtime_profile.ports[1].container_port": "The port 7007/tcp is listed twice.",
+        "runtime_profile.volumes[1].name": "The name data is used twice.",
+        "runtime_profile.volumes[1].path": "The path /data is used twice.",
+    }
+
+
+def test_all_gpus_fit_every_allocation_and_a_number_must_be_guaranteed() -> None:
+    assert parse(text_of(_manifest({**PROFILE, "gpus": "all"}))).runtime_profile
+    enough = {"shapes": ["baremetal"], "min_gpu_count": 8}
+    assert parse(text_of(_manifest({**PROFILE, "gpus": 8}, compatibility=enough))).runtime_profile
+
+
+@pytest.mark.parametrize("profile", [None, [], "image", 1, {}, {"image": None}, {"image": [DIGEST]}])
+def test_a_profile_of_another_form_is_refused(profile: object) -> None:
+    assert all(path.startswith("runtime_profile") for path in _faults(_manifest(profile)))
