@@ -8,6 +8,7 @@ import pytest
 
 from gpuaas_server.catalog.manifest import Component, Port, parse
 from gpuaas_server.catalog.manifest_schema import schema_text
+from gpuaas_server.catalog.yaml_text import read
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, EXAMPLE, document, text_of
 
@@ -178,8 +179,12 @@ def test_probes_and_endpoints_name_components_that_exist() -> None:
 
 def test_the_manifest_in_the_how_to_is_a_good_one() -> None:
     page = (Path(__file__).parents[3] / "docs/howto/publish-an-app.md").read_text()
-    (shown,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    shown, image = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert parse(shown).slug == "echo"
+    whole, instead = read(shown).value, read(image).value
+    assert isinstance(whole, dict)
+    assert isinstance(instead, dict)
+    assert parse(text_of({**whole, **instead})).runtime_profile
 
 
 def test_the_committed_schema_is_the_one_that_is_used() -> None:
