@@ -178,13 +178,20 @@ def test_probes_and_endpoints_name_components_that_exist() -> None:
 
 
 def test_the_manifest_in_the_how_to_is_a_good_one() -> None:
-    page = (Path(__file__).parents[3] / "docs/howto/publish-an-app.md").read_text()
-    shown, image = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert parse(shown).slug == "echo"
-    whole, instead = read(shown).value, read(image).value
+    assert parse(_shown("publish-an-app")).slug == "echo"
+
+
+def test_the_profile_in_the_how_to_is_a_good_one() -> None:
+    whole, instead = read(_shown("publish-an-app")).value, read(_shown("run-an-image")).value
     assert isinstance(whole, dict)
     assert isinstance(instead, dict)
     assert parse(text_of({**whole, **instead})).runtime_profile
+
+
+def _shown(page: str) -> str:
+    text = (Path(__file__).parents[3] / f"docs/howto/{page}.md").read_text()
+    (found,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    return str(found)
 
 
 def test_the_committed_schema_is_the_one_that_is_used() -> None:
