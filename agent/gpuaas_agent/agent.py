@@ -21,6 +21,8 @@ from gpuaas_agent.identity import HostFacts, Identity, Trust, stored_form
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.node_key import NodeKeyRenewal
 from gpuaas_agent.own_state import OwnState
+from gpuaas_agent.probe_reporter import ProbeReporter
+from gpuaas_agent.probes.spec import parse_probes
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.terminals.registry import TerminalRegistry
 from gpuaas_agent.trusted_anchors import TrustedAnchors
@@ -44,8 +46,10 @@ class Agent:
         self._certificates = certificate_schedule or CertificateSchedule()
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalRegistry(config.state_dir, self._wire.stream_requests)
-        journal = TaskJournal(config.state_dir)
-        executor = tasks.TaskExecutor(
+        self._journal = journal = TaskJournal(config.state_dir)
+        stop = threading.Event()
+        reporter = ProbeReporter(lambda body: self._wire.call("POST", "/probes", body), stop)
+        self._executor = executor = tasks.TaskExecutor(
             config,
             self._drivers,
             self._certify_host,
@@ -53,6 +57,7 @@ class Agent:
             terminals,
             self._rotate_node_key,
             own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
+            probes=reporter.registry,
         )
         self.loop = TaskLoop(
             identity.node_id,
@@ -63,12 +68,14 @@ class Agent:
             self._heartbeat,
             poll_wait_seconds=identity.poll_wait_seconds,
             workers=config.workers,
+            stop=stop,
         )
 
     def run(self) -> None:
         log.event("agent_started", node_id=self._identity.node_id, version=__version__)
         self._start_up_until_answered()
         self.loop.resume()
+        self._resume_probes()
         threading.Thread(target=self._upkeep, name="upkeep", daemon=True).start()
         threading.Thread(target=self._prepare_when_idle, name="idle", daemon=True).start()
         self.loop.run()
@@ -104,6 +111,15 @@ class Agent:
                     continue
                 log.warning("server_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.loop.stop)
+
+    def _resume_probes(self) -> None:
+        """Run the probes again that an earlier agent ran; those of allocations that are gone are forgotten."""
+        for envelope in self._journal.newest_of_kind("probe"):
+            try:
+                self._executor.watch_member(parse_probes(envelope.spec), envelope.generation)
+            except TaskFailure as problem:
+                log.warning("probes_not_resumed", resource_id=envelope.resource_id, code=problem.code)
+                self._journal.forget_resource(envelope.resource_id)
 
     def _identity_in_memory(self) -> dict[str, object]:
         """Return the node's identity and trust, in the form of node.json."""

@@ -41,6 +41,10 @@ class Backoff:
         self._next = self._first
 
 
+def _ends_probes(envelope: Envelope) -> bool:
+    return envelope.kind == "probe" and not envelope.spec.get("probes")
+
+
 class TaskLoop:
     def __init__(
         self,
@@ -53,9 +57,10 @@ class TaskLoop:
         *,
         poll_wait_seconds: int = 30,
         workers: int = 8,
+        stop: threading.Event | None = None,
     ) -> None:
         self.trust = trust
-        self.stop = threading.Event()
+        self.stop = stop or threading.Event()
         self._node_id = node_id
         self._wire = connection
         self._journal = journal
@@ -174,7 +179,8 @@ class TaskLoop:
                 seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
             )
         if self._report(envelope, stored):
-            once = envelope.kind in ("inspect", "terminal")  # their resource gets no further task
+            # Their resource gets no further task, or one whose generation need not be compared.
+            once = envelope.kind in ("inspect", "terminal") or _ends_probes(envelope)
             self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not once)
 
     def _execute(self, task: SignedTask, envelope: Envelope) -> protocol.Result:

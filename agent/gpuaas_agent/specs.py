@@ -122,8 +122,8 @@ class InspectSpec:
 
 def parse_access(raw: dict[str, object]) -> AccessSpec:
     return AccessSpec(
-        allocation_id=_allocation(raw),
-        shape=_shape(raw),
+        allocation_id=allocation_of(raw),
+        shape=shape_of(raw),
         login_user=_matching(raw, "login_user", _USER),
         principal=_matching(raw, "principal", _PRINCIPAL),
         user_ca_keys=tuple(public_key(line) for line in _list(raw, "user_ca_keys")),
@@ -142,7 +142,7 @@ def parse_provision(raw: dict[str, object]) -> ProvisionSpec:
 def parse_release(raw: dict[str, object]) -> ReleaseSpec:
     user = _matching(raw, "login_user", _USER) if raw.get("login_user") else ""
     provisioned = raw.get("provisioned") is not False
-    return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw), provisioned, parse_terms(raw))
+    return ReleaseSpec(allocation_of(raw), shape_of(raw), user, _slots(raw), provisioned, parse_terms(raw))
 
 
 def parse_inspect(raw: dict[str, object]) -> InspectSpec:
@@ -150,8 +150,8 @@ def parse_inspect(raw: dict[str, object]) -> InspectSpec:
     return InspectSpec(
         receipt_id=_matching(raw, "receipt_id", _ALLOCATION),
         instance_id=_matching(raw, "instance_id", _ALLOCATION),
-        allocation_id=_allocation(raw),
-        shape=_shape(raw),
+        allocation_id=allocation_of(raw),
+        shape=shape_of(raw),
         depth="stopped" if _matching(raw, "depth", _DEPTH) == "stopped" else "gone",
         footprint=footprint.parse(sent),
         digest=footprint.digest(sent),
@@ -160,7 +160,7 @@ def parse_inspect(raw: dict[str, object]) -> InspectSpec:
 
 
 def parse_terminal(raw: dict[str, object]) -> TerminalSpec:
-    return TerminalSpec(_matching(raw, "terminal_id", _ALLOCATION), _allocation(raw), _shape(raw))
+    return TerminalSpec(_matching(raw, "terminal_id", _ALLOCATION), allocation_of(raw), shape_of(raw))
 
 
 def public_key(line: object) -> str:
@@ -179,15 +179,15 @@ def public_key(line: object) -> str:
     return f"{kind} {text}"
 
 
+def allocation_of(raw: dict[str, object]) -> str:
+    return _matching(raw, "allocation_id", _ALLOCATION)
+
+
 def is_allocation_id(text: str) -> bool:
     return _ALLOCATION.fullmatch(text) is not None
 
 
-def _allocation(raw: dict[str, object]) -> str:
-    return _matching(raw, "allocation_id", _ALLOCATION)
-
-
-def _shape(raw: dict[str, object]) -> Shape:
+def shape_of(raw: dict[str, object]) -> Shape:
     shape = raw.get("shape")
     if shape == "baremetal":
         return "baremetal"

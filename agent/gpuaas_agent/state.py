@@ -96,6 +96,18 @@ class TaskJournal:
                 del self._records[resource_id]
                 durable.remove(self._folder / f"{resource_id}.json")
 
+    def newest_of_kind(self, kind: str) -> list[Envelope]:
+        """Return the newest task of each resource, where it is of this kind; they were verified when they were read."""
+        with self._lock:
+            proofs = [record.proof for record in self._records.values() if record.proof is not None]
+        envelopes = (protocol.parse_envelope(proof.envelope) for proof in proofs)
+        return [envelope for envelope in envelopes if envelope.kind == kind]
+
+    def forget_resource(self, resource_id: str) -> None:
+        with self._lock:
+            self._records.pop(resource_id, None)
+            durable.remove(self._folder / f"{resource_id}.json")
+
     def keep_only(self, resource_ids: Collection[str]) -> None:
         """Forget other resources without running tasks, and write the rest again from memory."""
         with self._lock:

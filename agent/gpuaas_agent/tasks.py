@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpuaas_agent import phases, specs
 from gpuaas_agent.commands import Deadline
@@ -15,6 +15,8 @@ from gpuaas_agent.drivers.seam import CertifyHost, Plan, TaskContext
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import PhaseRunner, Step
+from gpuaas_agent.probes.registry import ProbeRegistry
+from gpuaas_agent.probes.spec import ProbeSpec, parse_probes
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
 from gpuaas_agent.terminals.registry import TerminalRegistry
 
@@ -28,6 +30,7 @@ class TaskExecutor:
     terminals: TerminalRegistry
     rotate_node_key: Callable[[], str | None] = lambda: None
     own_state: OwnState | None = None
+    probes: ProbeRegistry = field(default_factory=ProbeRegistry)
 
     def execute(
         self,
@@ -75,6 +78,8 @@ class TaskExecutor:
             return self.drivers.for_shape(inspect.shape).inspect(inspect, context)
         if envelope.kind == "terminal":
             return self._terminal(specs.parse_terminal(raw), deadline)
+        if envelope.kind == "probe":
+            return self._probe(parse_probes(raw), envelope.generation)
         if envelope.kind not in ("deprovision", "wipe", "verify_wipe"):
             raise TaskFailure(
                 "task_kind_unknown",
@@ -86,6 +91,8 @@ class TaskExecutor:
         if envelope.kind == "deprovision":
             plan = driver.deprovision(release, context)
             plan.steps.insert(0, Step("hang_up", lambda: f"{self.terminals.hang_up(release.allocation_id)} terminals"))
+            end = Step("end_probes", lambda: f"{self.probes.end_allocation(release.allocation_id)} members")
+            plan.steps.insert(1, end)
             return plan
         if envelope.kind == "wipe":
             return driver.wipe(release, context)
@@ -94,6 +101,20 @@ class TaskExecutor:
     def _terminal(self, spec: specs.TerminalSpec, deadline: Deadline) -> Plan:
         ssh_target = self.drivers.for_shape(spec.shape).ssh_target(spec.allocation_id)
         return Plan(steps=[Step("open", lambda: self.terminals.open(spec, ssh_target, deadline))])
+
+    def _probe(self, spec: ProbeSpec, generation: int) -> Plan:
+        def watch() -> str:
+            return self.watch_member(spec, generation)
+
+        return Plan(steps=[Step("watch", watch)])
+
+    def watch_member(self, spec: ProbeSpec, generation: int) -> str:
+        """Run the member's probes from now on; an allocation that this host does not serve has none."""
+        if not spec.probes:
+            self.probes.end([spec.member_id])
+            return "ended"
+        target = self.drivers.for_shape(spec.shape).probe_target(spec.allocation_id)
+        return self.probes.watch(spec, generation, target)
 
     def _discover(self) -> Plan:
         plan = Plan()

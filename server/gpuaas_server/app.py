@@ -29,7 +29,7 @@ from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.instances import endpoints as instances
-from gpuaas_server.instances import operation_endpoints
+from gpuaas_server.instances import operation_endpoints, probe_endpoints
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database_health import NO_ANSWER
 from gpuaas_server.kernel.errors import Problem
@@ -59,6 +59,7 @@ NOUNS = (
     allocations,
     host_reports,
     agent_endpoints,
+    probe_endpoints,
     operation_endpoints,
     operations,
     instances,

@@ -164,6 +164,7 @@ RECIPES: dict[str, Recipe] = {
             "agent_task_progress",
             "agent_task_result",
             "agent_host_certificate",
+            "agent_probe_report",
         ),
         Recipe(lambda caller, ids: {}),
     ),

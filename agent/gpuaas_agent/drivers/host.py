@@ -33,6 +33,7 @@ from gpuaas_agent.host.host_target import HostBaseline, HostTarget
 from gpuaas_agent.host.inspection import Inspection, wire
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
+from gpuaas_agent.probes.checks import ProbeTarget
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 _BASELINE_SECONDS = 600.0
@@ -107,6 +108,11 @@ class HostDriver:
     def ssh_target(self, allocation_id: str) -> SshTarget:
         record = self._ledger.require_served(allocation_id)
         return SshTarget("127.0.0.1", self._config.ssh_port, record.login_user, self._ssh.host_public_key())
+
+    def probe_target(self, allocation_id: str) -> ProbeTarget:
+        self._ledger.require_served(allocation_id)
+        addresses = (self._config.effective_address(), "127.0.0.1")
+        return ProbeTarget(addresses, lambda: None, units.is_active)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

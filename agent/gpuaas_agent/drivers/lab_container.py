@@ -20,6 +20,7 @@ from gpuaas_agent.allocations import (
     revokes_access,
     stored_grants,
 )
+from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.drivers.seam import Plan, SshTarget, TaskContext
@@ -29,6 +30,7 @@ from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, proce
 from gpuaas_agent.host.checks import Check, Finding, check, wire
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
+from gpuaas_agent.probes.checks import ProbeTarget
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 _NO_ADDRESS = ipaddress.IPv4Interface("0.0.0.0/32")
@@ -95,6 +97,15 @@ class LabContainerDriver:
         record, slice_ = self._ledger.require_served(allocation_id), self._find(allocation_id)
         command_prefix = ("nsenter", f"--net=/run/netns/{slice_.name}")
         return SshTarget(record.address, 22, record.login_user, slice_.ssh.host_public_key(), command_prefix)
+
+    def probe_target(self, allocation_id: str) -> ProbeTarget:
+        """Return a target inside the slice's network, as for SSH. Units are those that have a process, by the kernel."""
+        record, slice_ = self._ledger.require_served(allocation_id), self._find(allocation_id)
+
+        def is_unit_active(unit: str, deadline: Deadline) -> bool:
+            return unit in SliceTarget(slice_, deadline).running_units()
+
+        return ProbeTarget((record.address, "127.0.0.1"), slice_.enter_network, is_unit_active)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

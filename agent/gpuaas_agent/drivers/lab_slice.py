@@ -188,7 +188,7 @@ class LabSlice:
 
         def look() -> None:
             try:
-                _enter_network(self.name)
+                self.enter_network()
                 found.append(sshd.wait_until_answering(str(self.address.ip), 22, deadline))
             except Exception as problem:
                 found.append(problem)
@@ -199,6 +199,10 @@ class LabSlice:
         if isinstance(found[0], Exception):
             raise found[0]
         return found[0]
+
+    def enter_network(self) -> None:
+        """Move the calling thread into the slice's network, for good."""
+        _enter_network(self.name)
 
     def reload_ssh(self) -> None:
         """Make the slice's sshd reload its files; sessions stay open. Its network namespace identifies the process."""

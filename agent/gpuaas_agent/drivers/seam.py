@@ -11,6 +11,7 @@ from typing import Protocol
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import Step
+from gpuaas_agent.probes.checks import ProbeTarget
 from gpuaas_agent.protocol import SignedTask
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -74,6 +75,9 @@ class Driver(Protocol):
 
     def ssh_target(self, allocation_id: str) -> SshTarget:
         """Return how to log in to an allocation that this host serves; for terminals."""
+
+    def probe_target(self, allocation_id: str) -> ProbeTarget:
+        """Return where the probes of an allocation go that this host serves."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
 

@@ -90,10 +90,15 @@ class SliceTarget:
 
     def units(self) -> set[str]:
         """Return units with a process, as the kernel reports them, and units that the slice's systemd started."""
-        groups = (process.group.partition(self.slice_.unit)[2] for process in self._inside())
-        running = {part for group in groups for part in group.split("/") if part.endswith(_UNIT_SUFFIXES)}
         started = self.files.names("/run/systemd/units")
-        return running | {name.removeprefix(_INVOCATION) for name in started if name.startswith(_INVOCATION)}
+        return self.running_units() | {
+            name.removeprefix(_INVOCATION) for name in started if name.startswith(_INVOCATION)
+        }
+
+    def running_units(self) -> set[str]:
+        """Return units with a process, as the kernel reports them."""
+        groups = (process.group.partition(self.slice_.unit)[2] for process in self._inside())
+        return {part for group in groups for part in group.split("/") if part.endswith(_UNIT_SUFFIXES)}
 
     def mounts(self) -> list[Mount]:
         return mounts.stable(mounts.table(str(self._leader())), ("/run/user/",))

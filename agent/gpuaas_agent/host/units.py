@@ -45,6 +45,10 @@ def present(deadline: Deadline) -> set[str]:
     return {row[0] for row in rows if len(row) > 2 and row[2] in _PRESENT}
 
 
+def is_active(unit: str, deadline: Deadline) -> bool:
+    return commands.attempt(["systemctl", "is-active", "--quiet", "--", unit], deadline).returncode == 0
+
+
 def files() -> set[str]:
     """Return every file and link in the folders that systemd reads; a read error raises."""
     found: set[str] = set()

@@ -18,6 +18,7 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
 from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
+from gpuaas_agent.probes.spec import parse_probes
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
 from gpuaas_agent.sim.answers import SimHost
 from gpuaas_agent.sim.http import Connection
@@ -50,6 +51,7 @@ class Behaviour:
     dice: random.Random = field(default_factory=lambda: random.Random(1))
     on_task: OnTask | None = None
     host_certificates: bool = False
+    probe_status: tuple[str, str] = ("passing", "HTTP 200")  # what the probes of all members say
 
 
 def _key_of(seed: str | None, index: int, generation: int = 1) -> Ed25519PrivateKey:
@@ -239,10 +241,22 @@ class SimNode:
         path = f"/tasks/{envelope.task_id}/result"
         try:
             await self._retry_until_answered(lambda: self._call("POST", path, result.wire(), connection))
+            if envelope.kind == "probe" and result.status == "succeeded" and not chosen:
+                await self._report_probes(envelope)
         except Refused:
             pass  # the server no longer needs the result
         finally:
             self._accepted.discard(envelope.task_id)
+
+    async def _report_probes(self, envelope: Envelope) -> None:
+        """Say once what the probes of a member say; a simulated app does not change."""
+        status, answer = self._behaviour.probe_status
+        same = {"status": status, "since": protocol.timestamp(), "answer": answer}
+        probes = [{"key": probe.key, **same} for probe in parse_probes(envelope.spec).probes]
+        member = {"member_id": envelope.resource_id, "generation": envelope.generation, "probes": probes}
+        if probes:
+            body = {"members": [member]}
+            await self._retry_until_answered(lambda: self._call("POST", "/probes", body, self._reporting))
 
     async def _outcome(self, envelope: Envelope, started: str) -> Result:
         highest = self._generations.get(envelope.resource_id, -1)

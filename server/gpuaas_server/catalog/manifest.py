@@ -70,11 +70,17 @@ class Footprint:
 class Probe:
     key: str
     component: str
-    kind: str  # tcp, http or controller
+    kind: str  # tcp, http, unit or controller
+    purpose: tuple[str, ...] = ()  # readiness, liveness; empty: it is for the app's controller
     port: int | None = None
     path: str | None = None
+    expected_status: tuple[int, ...] = ()  # empty: 200 to 399
+    unit: str | None = None
     interval_seconds: int = 15
+    timeout_seconds: int = 3
+    start_period_seconds: int = 60
     failures: int = 3
+    successes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ def from_document(document: Json) -> Manifest:
         inputs=document.get("inputs", {"type": "object", "additionalProperties": False}),
         options=document.get("options", {}),
         footprint=_footprint(document["footprint"]),
-        probes=tuple(Probe(**item) for item in document.get("probes", ())),
+        probes=tuple(_probe(item) for item in document.get("probes", ())),
         ui=document.get("ui", {}),
         metering=tuple(Dimension(**item) for item in document.get("metering", ())),
         runtime_profile=document.get("runtime_profile"),
@@ -190,6 +196,17 @@ def _component(item: Json) -> Component:
         depends_on=tuple(item.get("depends_on", ())),
         compatibility=_compatibility(item.get("compatibility", {})),
     )
+
+
+def host_probes(document: Json, component_key: str) -> list[Probe]:
+    """Return the probes of a component that hosts run: those with a purpose."""
+    probes = (_probe(item) for item in document.get("probes", ()) if item["component"] == component_key)
+    return [probe for probe in probes if probe.purpose]
+
+
+def _probe(item: Json) -> Probe:
+    lists = {name: tuple(item.get(name, ())) for name in ("purpose", "expected_status")}
+    return Probe(**{**item, **lists})
 
 
 def _footprint(item: Json) -> Footprint:

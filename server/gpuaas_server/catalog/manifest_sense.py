@@ -1,5 +1,6 @@
 """What a manifest of the right form may still get wrong: circles, counts that cannot be, names that lead nowhere."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ from gpuaas_server.catalog.profile_sense import profile_complaints
 from gpuaas_server.catalog.yaml_text import Path
 
 MOST_MEMBERS = 4096
+MOST_PROBES = 8  # of a component, that hosts run
 _PSEUDO = ("proc", "sys", "dev")
 
 Json = dict[str, Any]
@@ -29,6 +31,7 @@ def complaints(manifest: Json) -> list[Complaint]:
         *profile_complaints(manifest),
         *_repeated(("probes",), manifest.get("probes", [])),
         *_strangers(("probes",), manifest.get("probes", []), keys),
+        *_probes(manifest),
         *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),
         *_strangers(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", []), keys),
         *_repeated(("metering",), manifest.get("metering", [])),
@@ -124,6 +127,18 @@ def _footprint(footprint: Json) -> Iterator[Complaint]:
         if user == "root":
             yield ("footprint", "users", index), "root is there before and after every app."
     yield from _same_ports(footprint.get("ports", ()))
+
+
+def _probes(manifest: Json) -> Iterator[Complaint]:
+    run: Counter[str] = Counter()
+    for index, probe in enumerate(manifest.get("probes", ())):
+        unit = probe.get("unit")
+        if unit is not None and unit not in manifest["footprint"].get("units", ()):
+            yield ("probes", index, "unit"), f"The footprint has no unit {unit}."
+        run[probe["component"]] += "purpose" in probe
+        if "purpose" in probe and run[probe["component"]] == MOST_PROBES + 1:
+            message = f"Hosts run at most {MOST_PROBES} probes of a component; {probe['component']} has more."
+            yield ("probes", index), message
 
 
 def _nowhere(manifest: Json) -> Iterator[Complaint]:

@@ -9,7 +9,7 @@ from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.inputs import check_inputs
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.catalog.manifest import Component, Manifest, from_document
+from gpuaas_server.catalog.manifest import Component, Manifest, Probe, from_document, host_probes
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, VersionFacts, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
@@ -27,6 +27,7 @@ __all__ = [
     "Manifest",
     "MemberFacts",
     "PlacementFacts",
+    "Probe",
     "Reason",
     "Refusal",
     "VersionNotice",
@@ -39,6 +40,7 @@ __all__ = [
     "check_inputs",
     "footprint_of",
     "from_document",
+    "host_probes",
     "launchable",
     "placement_refusals",
     "reason_documents",

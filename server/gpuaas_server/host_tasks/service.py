@@ -217,8 +217,9 @@ async def mark_failed(tx: Tx, task_id: str, failure: FailureDocument) -> None:
 # Tasks that somebody repeats for as long as the node or the allocation lives. The others are an allocation's evidence, and
 # stay until its history goes as a whole.
 _REPEATED = ("discover", "sync_access")
-# Tasks whose result was written down elsewhere for good: a receipt keeps what the look showed, a terminal how it ended.
-_TOLD = ("inspect", "terminal")
+# Tasks whose result was written down elsewhere for good: a receipt keeps what the look showed, a terminal how it ended, a
+# member what its probes say.
+_TOLD = ("inspect", "terminal", "probe")
 
 
 async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:

@@ -177,6 +177,7 @@ RULES: dict[str, Rule] = {
     "agent_task_progress": _AGENT,
     "agent_task_result": _AGENT,
     "agent_host_certificate": _AGENT,
+    "agent_probe_report": _AGENT,
     "agent_terminal_stream": _AGENT,
     # Machine access: the tenant's data plane, so not for operators
     "ssh_key_list": _PEOPLE,

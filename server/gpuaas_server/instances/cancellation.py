@@ -15,7 +15,15 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import failure
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import LIVE, TEARDOWNS, VERIFYING, ForcedDocument, OperationRow, operation_of
+from gpuaas_server.operations.service import (
+    LIVE,
+    PROBING,
+    TEARDOWNS,
+    VERIFYING,
+    ForcedDocument,
+    OperationRow,
+    operation_of,
+)
 
 
 async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str | None) -> Operation:
@@ -40,7 +48,7 @@ async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id
 async def _cancel(
     locked: LockedInstance, operation: OperationRow, reason: str | None, follow: bool = True
 ) -> OperationRow:
-    if operation.status == "pending":
+    if operation.status == "pending" or operation.phase == PROBING:
         why = failure("cancelled", f"{locked.tx.actor.name} cancelled it{f': {reason}' if reason else '.'}")
         return await finish_operation(locked, operation, "cancelled", why, follow=follow)
     if operation.cancel_requested_at is not None:

@@ -1,16 +1,17 @@
 """What an app's controller does with an operation: claim it, report on it, and end it. Nothing else, nothing hidden."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import teardown
+from gpuaas_server.instances import teardown, watches
 from gpuaas_server.instances.controller_access import end_access
 from gpuaas_server.instances.controller_context import claimed_operation
 from gpuaas_server.instances.controller_schemas import ClaimedOperation, MemberReport, OperationComplete, OperationFail
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.instances.locked import LockedInstance, lock_instance, lock_operation
-from gpuaas_server.instances.machine import status_begun
+from gpuaas_server.instances.machine import IN_BETWEEN, status_begun
 from gpuaas_server.instances.operation_completion import (
     concerned_members,
     finish_operation,
@@ -24,7 +25,15 @@ from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.failures import Failure, FailureDocument
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import LeaseRenewed, Operation, OperationClaim, OperationReport
-from gpuaas_server.operations.service import KINDS, TEARDOWNS, Limits, OperationRow, operation_of
+from gpuaas_server.operations.service import (
+    KINDS,
+    PROBING,
+    TEARDOWNS,
+    VERIFYING,
+    Limits,
+    OperationRow,
+    operation_of,
+)
 
 
 async def operation_claim(
@@ -85,7 +94,9 @@ async def operation_report(
 async def operation_complete(
     tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationComplete
 ) -> Operation:
-    """Take the controller's word that it is done. After a teardown the hosts are asked too, before it counts."""
+    """Take the controller's word that it is done. After a teardown, and where members have readiness probes, the hosts are
+    asked too, before it counts.
+    """
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + limits.verify
@@ -100,16 +111,24 @@ async def operation_complete(
     if body.mode is not None:
         locked.change(mode=body.mode.document())
     await operations.keep_steps(tx, operation, body.steps)
-    waits = operation.kind in TEARDOWNS
-    if waits and await teardown.start_proof(locked, operation, members_torn_down(locked, operation)):
-        ended = await operations.await_proof(tx, operation, deadline)
-        await end_access(tx, operation_id)  # the controller is done: what is looked at stays as it is
-        locked.add_event("operation.verifying", operation_id, kind=operation.kind)
-    else:
-        ended = await finish_operation(locked, operation, "succeeded")
+    ended = await _await_hosts(locked, operation, deadline) or await finish_operation(locked, operation, "succeeded")
     await locked.store()
     await _record(tx, "operation_complete", ended, {})
     return operation_of(ended, caller)
+
+
+async def _await_hosts(locked: LockedInstance, operation: OperationRow, deadline: datetime) -> OperationRow | None:
+    """Ask the hosts what is left of a teardown, and whether members are ready. Return None where there is nothing to ask."""
+    torn_down = members_torn_down(locked, operation) if operation.kind in TEARDOWNS else []
+    proving = bool(torn_down) and await teardown.start_proof(locked, operation, torn_down)
+    ready_by = await watches.start_watches(locked, operation, concerned_members(locked, operation))
+    if not proving and ready_by is None:
+        return None
+    phase = VERIFYING if proving else PROBING
+    waiting = await operations.await_proof(locked.tx, operation, max(deadline, ready_by or deadline), phase)
+    await end_access(locked.tx, operation.id)  # the controller is done: what is looked at stays as it is
+    locked.add_event(f"operation.{phase}", operation.id, kind=operation.kind)
+    return waiting
 
 
 async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: str, body: OperationFail) -> Operation:
@@ -165,7 +184,10 @@ def _apply_member_reports(
         require_size("adapter_detail", report.adapter_detail, DETAIL_BYTES)
         if report.adapter_detail is not None:
             locked.change_member(member, adapter_detail=report.adapter_detail)
-        if report.status is not None:
+        if report.status == "ready" and watches.awaits_probes(locked, operation, member):
+            if member.status not in (*IN_BETWEEN, "ready"):
+                locked.set_member_status(member, "joining")
+        elif report.status is not None:
             bad = report.status in ("failed", "degraded")
             locked.set_member_status(member, report.status, _why(report, failure) if bad else None)
 

@@ -4,6 +4,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
+from gpuaas_server.instances.readiness import CODES as READINESS_CODES
 from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -64,7 +65,8 @@ def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
     if not free or member.status not in HEALTH_REPORTABLE:
         return
     if told.status == "ready":
-        if member.status != "ready":
+        unready = member.failure is not None and member.failure["code"] in READINESS_CODES
+        if member.status != "ready" and not unready:  # what a host's probe says is not mended by the app's word
             locked.set_member_status(member, "ready")
         return
     message = told.message or f"The controller says that it is {told.status}."

@@ -14,8 +14,8 @@ from typing import Unpack
 from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import member_queries, queries
-from gpuaas_server.instances.host_problems import host_problem_of
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
+from gpuaas_server.instances.member_problems import problem_of
 from gpuaas_server.instances.rows import (
     InstanceChanges,
     InstanceRow,
@@ -223,7 +223,8 @@ class LockedInstance:
                 yield NewEvent(kind, subject, self.row.tenant_id, project_id, facts)
 
     def _judge(self) -> None:
-        members = [_view(member) for member in self.living_members()]
+        busy = self.row.operation_id is not None
+        members = [_view(member, busy) for member in self.living_members()]
         counts = counted(members)
         if counts != self.row.member_counts:
             self.note(member_counts=counts)
@@ -276,9 +277,9 @@ def _secrets_stale(row: InstanceRow) -> list[ReasonDocument]:
     return [{"code": "secrets_not_rotated", "message": message}]
 
 
-def _view(member: MemberRow) -> MemberView:
+def _view(member: MemberRow, busy: bool) -> MemberView:
     reason = None if member.failure is None else member.failure["message"]
-    return MemberView(member.id, member.component_key, member.status, reason, host_problem_of(member))
+    return MemberView(member.id, member.component_key, member.status, reason, problem_of(member, busy))
 
 
 async def lock_instance(tx: Tx, project_id: str, instance_id: str) -> LockedInstance:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpuaas_server.instances.host_problems import HostProblem
+from gpuaas_server.instances.member_problems import MemberProblem
 from gpuaas_server.instances.rows import ReasonDocument
 from gpuaas_server.operations.service import BRINGS_CURRENT, INSTANCE_KINDS, KINDS, MEMBER_KINDS, Kind
 
@@ -113,7 +113,7 @@ class MemberView:
     component_key: str
     status: str
     reason: str | None = None
-    host: HostProblem | None = None
+    problem: MemberProblem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
         return [("unknown", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
     if view.status in ("starting", "stopping"):
         said = _reason(f"instance_{view.status}", f"The instance is {view.status}.")
-        return [("progressing", said), *_of_hosts(view)]
+        return [("progressing", said), *_of_problems(view)]
     found: list[tuple[str, ReasonDocument | None]] = []
     if view.status == "failed":
         found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
@@ -168,7 +168,7 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
         found.append(
             ("progressing", _reason("operation_in_progress", "An operation on the whole instance is in progress."))
         )
-    found += _of_hosts(view)
+    found += _of_problems(view)
     found += _of_members(view)
     found += [("degraded", flag) for flag in view.flags]
     if view.report is not None:
@@ -176,18 +176,18 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     return found
 
 
-def _of_hosts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
-    """Report what the platform knows of hosts, whatever the controller says."""
+def _of_problems(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
+    """Report what the platform knows of hosts and their probes, whatever the controller says."""
     return [
-        ("degraded", {**member.host.reason(), "member_id": member.id, "component_key": member.component_key})
+        ("degraded", {**member.problem.reason(), "member_id": member.id, "component_key": member.component_key})
         for member in view.members
-        if member.host is not None
+        if member.problem is not None
     ]
 
 
 def _of_members(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     found: list[tuple[str, ReasonDocument | None]] = []
-    there = [member for member in view.members if member.host is None or member.host.health != "unhealthy"]
+    there = [member for member in view.members if member.problem is None or member.problem.health != "unhealthy"]
     ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
         if ready[key] < needed and not view.busy:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpuaas_server.instances import controller_access, departures, secret_rotation
+from gpuaas_server.instances import controller_access, departures, secret_rotation, watches
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
 from gpuaas_server.instances.rows import MemberRow
@@ -55,6 +55,7 @@ async def finish_operation(
         locked.change(flags=await flags_of(locked.tx.connection, locked.row))
     if operation.attempt > 0:
         await controller_access.end_access(locked.tx, operation.id)
+    await watches.end_watches(locked)
     if follow and operation.parent_id is not None:
         await update_bulk_operation(locked, operation.parent_id)
     await departures.wake_allocations(locked, operation, leaving)

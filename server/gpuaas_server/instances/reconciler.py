@@ -4,17 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.service import TaskRow
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import flags, health, teardown
+from gpuaas_server.instances import flags, health, readiness, teardown, watches
 from gpuaas_server.instances.controller import offer_again
 from gpuaas_server.instances.flags import FlagPortion
 from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_any_instance, lock_instance_rows
-from gpuaas_server.instances.operation_completion import finish_operation
+from gpuaas_server.instances.operation_completion import concerned_members, finish_operation
+from gpuaas_server.instances.readiness import Readiness
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, OperationRow, Snapshot, Step
+from gpuaas_server.operations.service import (
+    LEASED,
+    PROBING,
+    VERIFYING,
+    Evidence,
+    Limits,
+    OperationRow,
+    Snapshot,
+    Step,
+)
 from gpuaas_server.receipts import service as proofs
 from gpuaas_server.receipts.service import Judgement, Proof
 from gpuaas_server.work import leases
@@ -29,16 +41,19 @@ class Loaded:
     members: list[MemberRow]
     operation: OperationRow
     proof: Proof | None  # of a teardown that is being verified
+    probed: list[MemberRow]  # members whose readiness the operation waits for
+    probe_tasks: dict[str, TaskRow]  # what their hosts were asked, by member
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     step: Step | Wait
     judgement: Judgement | None = None
+    readiness: Readiness | None = None
 
 
 class OperationReconciler:
-    """Watches the lease, the deadline and the proof of each operation."""
+    """Watches the lease, the deadline and the proof of each operation, and whether its members are ready."""
 
     kind = operations.WORK
 
@@ -54,14 +69,17 @@ class OperationReconciler:
         operation = await operations.operation_lock(connection, subject)
         if instance is None or operation is None:
             return None
-        verifying = operation.phase == VERIFYING
-        proof = await proofs.load_proof(connection, subject) if verifying else None
-        return Loaded(instance, members, operation, proof)
+        proof = await proofs.load_proof(connection, subject) if operation.phase == VERIFYING else None
+        probed = watches.watched_members(members, subject) if operation.phase in (VERIFYING, PROBING) else []
+        tasks = await host_tasks.newest_tasks(connection, [one.id for one in probed]) if probed else {}
+        return Loaded(instance, members, operation, proof, probed, tasks)
 
     def decide(self, loaded: Loaded, now: datetime) -> Decision:
         judgement = None if loaded.proof is None else proofs.judge(loaded.proof, now)
-        evidence = None if judgement is None else teardown.evidence_of(judgement)
-        return Decision(operations.decide(_snapshot(loaded.operation, evidence, self._limits.attempts), now), judgement)
+        ready = readiness.judge_readiness(loaded.probed, loaded.probe_tasks, now)
+        evidence = _evidence(judgement, ready) if loaded.operation.phase is not None else None
+        step = operations.decide(_snapshot(loaded.operation, evidence, self._limits.attempts), now)
+        return Decision(step, judgement, ready)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
         if decision.judgement is not None:
@@ -69,6 +87,9 @@ class OperationReconciler:
         if isinstance(decision.step, Wait):
             return decision.step.until
         locked = LockedInstance.of(tx, loaded.instance, loaded.members)
+        if decision.step.status == "failed" and decision.readiness is not None and decision.readiness.unready:
+            touched = concerned_members(locked, loaded.operation)
+            watches.settle_unready(locked, loaded.operation, touched, decision.readiness)
         return await self._take(locked, loaded.operation, decision.step)
 
     async def _take(self, locked: LockedInstance, operation: OperationRow, step: Step) -> datetime | None:
@@ -81,6 +102,15 @@ class OperationReconciler:
             again = None
         await locked.store()
         return again
+
+
+def _evidence(judgement: Judgement | None, ready: Readiness) -> Evidence:
+    """What the hosts say of a teardown and of readiness, taken together."""
+    shown = Evidence() if judgement is None else teardown.evidence_of(judgement)
+    ends = [at for at in (shown.until, ready.until) if at is not None]
+    waiting = shown.waiting or ready.waiting
+    unready = None if shown.waiting else readiness.summarize(ready.unready)
+    return Evidence(waiting, shown.left, unready, min(ends, default=None))
 
 
 def _snapshot(row: OperationRow, evidence: Evidence | None, attempts: int) -> Snapshot:

@@ -65,6 +65,45 @@ class ModeDocument(TypedDict):
     closed: list[ClosedDocument]
 
 
+class ProbeDocument(TypedDict):
+    """A probe as the member's host gets it."""
+
+    key: str
+    kind: str
+    purpose: list[str]
+    port: int | None
+    path: str | None
+    expected_status: list[int]
+    unit: str | None
+    interval_seconds: int
+    timeout_seconds: int
+    start_period_seconds: int
+    failures: int
+    successes: int
+
+
+class WatchDocument(TypedDict):
+    """The probes that a member's host runs, as the newest task says; without probes, it runs none any more."""
+
+    generation: int  # of the task
+    operation_id: str  # the one that the member became ready by, or is to
+    since: str
+    probes: list[ProbeDocument]
+
+
+class ProbeStateDocument(TypedDict):
+    status: str  # pending, passing, failing
+    since: str
+    answer: str
+
+
+class ProbeReportDocument(TypedDict):
+    """What the member's host last said of its probes, by their keys. A tenant may control the host: it is its word only."""
+
+    generation: int  # of the task that it is about
+    states: dict[str, ProbeStateDocument]
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceSummaryRow:
     """What a list shows; the rest (inputs, runtime, the manifest) can be large."""
@@ -237,6 +276,8 @@ class MemberRow:
     ready_at: datetime | None = None
     removed_at: datetime | None = None
     generation: int = 1
+    watch: WatchDocument | None = None
+    probe_report: ProbeReportDocument | None = None
     host_lost_since: datetime | None = field(
         default=None,
         metadata=computed_from("(SELECT n.lost_since FROM nodes n WHERE n.id = app_members.node_id)"),
@@ -248,6 +289,19 @@ class MemberRow:
             " AND h.cleared_at IS NULL)"
         ),
     )
+
+    @property
+    def probes(self) -> list[ProbeDocument]:
+        """The probes that its host runs now."""
+        return [] if self.watch is None else self.watch["probes"]
+
+    @property
+    def probe_states(self) -> dict[str, ProbeStateDocument]:
+        """What its host says of the probes that it runs now; empty until the first report."""
+        report = self.probe_report
+        if self.watch is None or report is None or report["generation"] != self.watch["generation"]:
+            return {}
+        return report["states"]
 
     def placement(self) -> PlacementDocument:
         return {"component_key": self.component_key, "allocation_id": self.allocation_id}
@@ -268,6 +322,7 @@ class MemberChanges(TypedDict, total=False):
     verified: bool | None
     ready_at: datetime | None
     removed_at: datetime | None
+    watch: WatchDocument  # what hosts report of it is written elsewhere (probe_queries.py)
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,8 +240,24 @@ class InstanceUpgrade(InstanceVerb):
     version: VersionText = Field(description="A version of the same app that may be launched.")
 
 
+class MemberProbe(BaseModel):
+    """A probe that the member's host runs, and what it says. On a host that a tenant controls, it is that tenant's word."""
+
+    key: str
+    kind: Literal["tcp", "http", "unit"]
+    purpose: list[Literal["readiness", "liveness"]]
+    port: int | None
+    path: str | None
+    unit: str | None
+    status: Literal["pending", "passing", "failing"] = Field(
+        description="`pending`: it has not passed yet, and may still take its time."
+    )
+    since: datetime | None = Field(description="Since when the status is so; null before the first report.")
+    answer: str = Field(description="What the last run got, such as `HTTP 503` or `connection refused`.")
+
+
 class MemberHealthReason(BaseModel):
-    code: str = Field(description="`host_lost` or `reported_broken`.")
+    code: str = Field(description="`host_lost`, `reported_broken` or `probe_failing`.")
     message: str = Field(description="An explanation for people.")
     next_step: str
     since: datetime
@@ -261,11 +277,13 @@ class InstanceMember(BaseModel):
     status_since: datetime
     failure: OperationFailure | None = Field(description="Why the member is degraded or failed; otherwise null.")
     health: HealthStatus | None = Field(
-        description="Health, derived from the member's status and the state of its host. Null when the member was removed."
+        description="Health, derived from the member's status, the state of its host and its probes. Null when the member was"
+        " removed."
     )
     health_reasons: list[MemberHealthReason] = Field(
-        description="Problems of the host that the platform knows: lost, or reported as broken. Empty: none."
+        description="Problems that the platform knows: the host is lost or reported as broken, or a probe fails. Empty: none."
     )
+    probes: list[MemberProbe] = Field(description="The probes that its host runs; empty: none.")
     adapter_detail: dict[str, object] | None = Field(
         description="Details from the controller for debugging: opaque, at most 16 KiB."
     )

@@ -117,6 +117,8 @@ app_members = sa.Table(
     sa.Column("ready_at", Timestamp),
     sa.Column("removed_at", Timestamp),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("watch", JSONB),  # the probes that its host runs
+    sa.Column("probe_report", JSONB),  # what its host says of them
     sa.CheckConstraint(
         "status IN ('pending', 'joining', 'ready', 'degraded', 'draining', 'drained', 'removing', 'removed', 'failed')",
         name="app_members_status",

@@ -38,7 +38,8 @@ def _footprint(instance: InstanceRow) -> dict[str, list[object]]:
 
 def evidence_of(judgement: Judgement) -> Evidence:
     verdict = judgement.verdict
-    return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)], verdict.until)
+    left = [str(one) for one in (*verdict.left, *verdict.failed)]
+    return Evidence(verdict.waiting, left, until=verdict.until)
 
 
 async def force_proof(

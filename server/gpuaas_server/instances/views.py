@@ -5,8 +5,8 @@ from typing import Any
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.controller_schemas import Mode
-from gpuaas_server.instances.host_problems import HostProblem, host_problem_of, member_health
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
+from gpuaas_server.instances.member_problems import MemberProblem, member_health, problem_of
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.rows import InstanceRow, InstanceSummaryRow, ListedInstanceRow, MemberRow, VersionDocument
 from gpuaas_server.instances.schemas import (
@@ -17,6 +17,7 @@ from gpuaas_server.instances.schemas import (
     InstanceSummary,
     InstanceVersion,
     MemberHealthReason,
+    MemberProbe,
     PlacementIntent,
 )
 from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
@@ -25,7 +26,7 @@ from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
-_MEMBER_DERIVED = {"failure", "health", "health_reasons", "allowed_actions", "allocation_project_id"}
+_MEMBER_DERIVED = {"failure", "health", "health_reasons", "probes", "allowed_actions", "allocation_project_id"}
 _MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
@@ -104,16 +105,33 @@ def member_of(row: MemberRow, instance: InstanceRow, caller: Caller) -> Instance
     if not row.host_gone:  # one without a machine must be able to go
         kinds = open_kinds(instance.mode, kinds, row.component_key)
     may = bool(identity.allowed_actions(caller, ["member_operation_create"]))
-    host = host_problem_of(row)
+    problem = problem_of(row, instance.operation_id is not None)
     return InstanceMember(
         **{name: getattr(row, name) for name in _MEMBER},
         allocation_project_id=row.place_project_id or instance.project_id,
         failure=OperationFailure(**failure) if failure else None,
-        health=member_health(row.status, host),
-        health_reasons=[] if host is None else [_member_reason(host)],
+        health=member_health(row.status, problem),
+        health_reasons=[] if problem is None else [_member_reason(problem)],
+        probes=_probes(row),
         allowed_actions=kinds if may else [],
     )
 
 
-def _member_reason(host: HostProblem) -> MemberHealthReason:
-    return MemberHealthReason(code=host.code, message=host.message, next_step=host.next_step, since=host.since)
+def _probes(row: MemberRow) -> list[MemberProbe]:
+    states = row.probe_states
+    same = ("key", "kind", "purpose", "port", "path", "unit")
+    return [
+        MemberProbe.model_validate(
+            {
+                **{name: value for name, value in probe.items() if name in same},
+                **states.get(probe["key"], {"status": "pending", "since": None, "answer": ""}),
+            }
+        )
+        for probe in row.probes
+    ]
+
+
+def _member_reason(problem: MemberProblem) -> MemberHealthReason:
+    return MemberHealthReason(
+        code=problem.code, message=problem.message, next_step=problem.next_step, since=problem.since
+    )

@@ -42,14 +42,11 @@ from gpuaas_server.nodes.agent_schemas import (
     TaskResult,
 )
 from gpuaas_server.nodes.gate import AgentGate, key_generation, signed_by_key
+from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS
 from gpuaas_server.pki import service as pki
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
-_SIGNED = (
-    *("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired"),
-    *("node_key_replaced", "node_key_elsewhere"),
-)
 _WAIT = re.compile("[0-9]{1,2}")
 _HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
 _POLL_PARAMETERS = [
@@ -84,7 +81,9 @@ async def agent_ca(request: Request) -> Response:
 @router.post(
     "/enrol",
     response_model=Enrolled,
-    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", "address_taken", *_SIGNED),
+    responses=problem_responses(
+        "enrolment_token_invalid", "enrolment_token_used", "address_taken", *SIGNED_CALL_PROBLEMS
+    ),
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
     """Enrol a node with an enrolment token. The same token with the same key returns the same node."""
@@ -97,7 +96,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
     return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(key), **dict(trust)))
 
 
-@router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
+@router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*SIGNED_CALL_PROBLEMS))
 async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
     """Report that the agent is alive, and what it runs. The answer renews the keys and authorities that the agent trusts."""
     heartbeats = _gate(call.request).heartbeats
@@ -108,7 +107,7 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
     return reply(await heartbeats.trust())
 
 
-@router.post("/key", response_model=NodeKey, responses=problem_responses(*_SIGNED))
+@router.post("/key", response_model=NodeKey, responses=problem_responses(*SIGNED_CALL_PROBLEMS))
 async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("agent_key_rotate")]) -> Response:
     """Replace the node's key. The current key signs this call and is refused afterwards; a repetition is signed with the new
     key.
@@ -121,7 +120,9 @@ async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("
     return reply(made)
 
 
-@router.post("/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED))
+@router.post(
+    "/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *SIGNED_CALL_PROBLEMS)
+)
 async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent_inventory")]) -> Response:
     """Report the whole inventory of the host. Nothing can be allocated until an administrator approves the slots."""
     await _change(call, lambda tx: inventory.inventory_store(tx, call.actor.id, body))
@@ -131,7 +132,7 @@ async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent
 @router.get(
     "/tasks",
     response_model=TaskBatch,
-    responses=problem_responses(*_SIGNED),
+    responses=problem_responses(*SIGNED_CALL_PROBLEMS),
     openapi_extra={"parameters": _POLL_PARAMETERS},
 )
 async def agent_task_poll(request: Request) -> Response:
@@ -169,7 +170,7 @@ def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:
 @router.post(
     "/tasks/{task_id}/progress",
     response_model=Acknowledged,
-    responses=problem_responses("task_not_found", "stale_generation", *_SIGNED),
+    responses=problem_responses("task_not_found", "stale_generation", *SIGNED_CALL_PROBLEMS),
 )
 async def agent_task_progress(
     task_id: TaskId, body: TaskProgress, call: Annotated[Call, admitted("agent_task_progress")]
@@ -183,7 +184,7 @@ async def agent_task_progress(
 @router.post(
     "/tasks/{task_id}/result",
     response_model=Acknowledged,
-    responses=problem_responses("task_not_found", "stale_generation", "task_already_reported", *_SIGNED),
+    responses=problem_responses("task_not_found", "stale_generation", "task_already_reported", *SIGNED_CALL_PROBLEMS),
 )
 async def agent_task_result(
     task_id: TaskId, body: TaskResult, call: Annotated[Call, admitted("agent_task_result")]
@@ -197,7 +198,7 @@ async def agent_task_result(
 @router.post(
     "/host-certificates",
     response_model=HostCertificate,
-    responses=problem_responses("ssh_key_refused", *_SIGNED),
+    responses=problem_responses("ssh_key_refused", *SIGNED_CALL_PROBLEMS),
 )
 async def agent_host_certificate(
     body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]

@@ -20,6 +20,12 @@ from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN
 from gpuaas_server.kernel.ssh_targets import TARGET_ADDRESS_SCHEMA, normal_target_address
 from gpuaas_server.kernel.wipe_grades import WipeGrade
 
+# Why a call that a node signs may be refused.
+SIGNED_CALL_PROBLEMS = (
+    *("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired"),
+    *("node_key_replaced", "node_key_elsewhere"),
+)
+
 
 def _normal(text: str) -> str:
     normal = normal_target_address(text)

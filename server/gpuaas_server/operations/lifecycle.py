@@ -78,9 +78,9 @@ async def accept_unproven(tx: Tx, operation: OperationRow, forced: ForcedDocumen
     return await queries.operation_change(tx.connection, operation.id, {"forced": forced})
 
 
-async def await_proof(tx: Tx, operation: OperationRow, deadline: datetime) -> OperationRow:
+async def await_proof(tx: Tx, operation: OperationRow, deadline: datetime, phase: str = VERIFYING) -> OperationRow:
     """End the lease of a controller that is done; the operation waits for what the hosts say."""
-    changes: OperationChanges = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
+    changes: OperationChanges = {"status": "running", "phase": phase, "deadline_at": deadline}
     changes |= {"lease_digest": None, "lease_until": None}
     return await queries.operation_change(tx.connection, operation.id, changes)
 

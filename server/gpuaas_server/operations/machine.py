@@ -4,8 +4,8 @@
        ↑         ↓         ↓        failed, cancelled, expired
        └── the controller's lease lapsed, or it gave the work back
 
-After a teardown the controller's word is not enough: the operation stays running, in the phase `verifying`, until the
-hosts have been looked at.
+The controller's word is not always enough. After a teardown the operation stays running, in the phase `verifying`, until
+the hosts have been looked at; after a start, in the phase `probing`, until the members' readiness probes pass on them.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,7 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 LIVE = ("pending", "claimed", "running")
 LEASED = ("claimed", "running")
 VERIFYING = "verifying"
+PROBING = "probing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the hosts said after a teardown: whether some have not answered yet, and what was found on those that did.
+    """What the hosts said: whether some have not answered yet, what is left of a teardown, and why members are not ready.
 
     `until`: when those that are silent by then are given up.
     """
 
     waiting: bool = False
     left: Sequence[str] = ()
+    unready: Failure | None = None
     until: datetime | None = None
 
 
@@ -72,7 +74,7 @@ class Snapshot:
     deadline_at: datetime
     cancel_requested: bool
     most_attempts: int
-    evidence: Evidence | None = None  # in the phase `verifying`
+    evidence: Evidence | None = None  # in the phases `verifying` and `probing`
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Step:
 def decide(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.status not in LIVE or now.target == "bulk":  # a bulk operation follows its children
         return Wait()
-    if now.phase == VERIFYING:
+    if now.phase in (VERIFYING, PROBING):
         return _verifying(now, clock)
     if clock >= now.deadline_at:
         return Step("expired", failure("deadline_exceeded", f"The {now.kind} was not done before its deadline."))
@@ -111,11 +113,19 @@ def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
     evidence = now.evidence or Evidence(waiting=True)
     if evidence.left:
         return Step("failed", failure("teardown_incomplete", _sentence(evidence.left)))
+    if evidence.unready is not None:
+        return Step("failed", evidence.unready)
     if not evidence.waiting:
         return Step("succeeded")
     if clock >= now.deadline_at:
-        return Step("failed", failure("teardown_incomplete", "A host did not report in time what is left on it."))
+        return Step("failed", _unproven(now))
     return Wait(min(now.deadline_at, evidence.until or now.deadline_at))
+
+
+def _unproven(now: Snapshot) -> Failure:
+    if now.phase == PROBING:
+        return failure("readiness_timeout", "A host did not report in time whether its member is ready.")
+    return failure("teardown_incomplete", "A host did not report in time what is left on it.")
 
 
 def _sentence(left: Sequence[str]) -> str:

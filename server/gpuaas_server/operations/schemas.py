@@ -67,7 +67,10 @@ class Operation(BaseModel):
     )
     status: OperationStatus
     status_since: datetime = Field(description="When the operation entered its status.")
-    phase: str | None = Field(description="`verifying`: the controller is done, and the hosts are being inspected.")
+    phase: str | None = Field(
+        description="`verifying`: the controller is done, and the hosts are being inspected. `probing`: the controller is"
+        " done, and the hosts run the readiness probes."
+    )
     parameters: dict[str, object] = Field(description="Parameters of the request, such as a version.")
     steps: list[OperationStep] = Field(description="Steps that the controller reported, in order.")
     progress: OperationProgress | None = Field(description="Progress that the controller reported last; null before.")

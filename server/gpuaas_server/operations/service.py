@@ -56,6 +56,7 @@ from gpuaas_server.operations.lifecycle import (
 from gpuaas_server.operations.machine import (
     LEASED,
     LIVE,
+    PROBING,
     VERIFYING,
     Evidence,
     Limits,
@@ -85,6 +86,7 @@ __all__ = [
     "LIVE",
     "MEMBER_KINDS",
     "MOST_WORK",
+    "PROBING",
     "TEARDOWNS",
     "VERIFYING",
     "WITH_OPTIONS",

@@ -156,6 +156,20 @@ APPS = [
         True,
     ),
     ErrorKind(
+        "readiness_timeout",
+        504,
+        "A member did not pass its readiness probe in time",
+        "Read the member's logs and its probes; correct what they name, and ask for the operation again.",
+        True,
+    ),
+    ErrorKind(
+        "probe_not_run",
+        502,
+        "A host could not run the probes of a member",
+        "Look at the host: its agent may be too old, or the allocation may have ended; then ask for the operation again.",
+        True,
+    ),
+    ErrorKind(
         "teardown_incomplete",
         502,
         "Parts of the app are left on a host",

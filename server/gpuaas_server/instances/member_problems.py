@@ -1,4 +1,4 @@
-"""The health of a member, from its status and from what the platform knows of its host. Pure."""
+"""The health of a member, from its status and from what the platform knows of its host and its probes. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from gpuaas_server.kernel.http.schemas import HealthStatus
 
 
 @dataclass(frozen=True, slots=True)
-class HostProblem:
-    """`health` is the best that a member with such a host can be."""
+class MemberProblem:
+    """`health` is the best that a member with such a problem can be."""
 
     code: str
     health: HealthStatus
@@ -33,7 +33,33 @@ _HEALTH_OF_STATUS: dict[str, HealthStatus] = {
 }
 
 
-def host_problem_of(member: MemberRow) -> HostProblem | None:
+def problem_of(member: MemberRow, busy: bool) -> MemberProblem | None:
+    """Return the worst that is known against the member. `busy`: an operation works on the whole instance."""
+    host = _host_problem(member)
+    if host is not None and host.health == "unhealthy":
+        return host
+    return _probe_problem(member, busy) or host
+
+
+def _probe_problem(member: MemberRow, busy: bool) -> MemberProblem | None:
+    """Return the first probe that fails. A member that is in an operation is not judged, and one that is not ready has a
+    reason of its own, which stands.
+    """
+    if busy or member.operation_id is not None or member.status != "ready" or member.host_gone:
+        return None
+    failing = ((key, state) for key, state in sorted(member.probe_states.items()) if state["status"] == "failing")
+    for key, state in failing:
+        return MemberProblem(
+            code="probe_failing",
+            health="unhealthy",
+            message=f"Probe {key} fails: {state['answer'] or 'no answer'}.",
+            next_step="Read the member's logs; then restart the instance, or recover or replace the member.",
+            since=datetime.fromisoformat(state["since"]),
+        )
+    return None
+
+
+def _host_problem(member: MemberRow) -> MemberProblem | None:
     """Return the worst that is known: the host does not respond, or its tenant reported it as broken.
 
     A member that is gone, or whose allocation has ended, has no host any more.
@@ -42,7 +68,7 @@ def host_problem_of(member: MemberRow) -> HostProblem | None:
         return None
     lost_since, reported_at = member.host_lost_since, member.host_reported_at
     if lost_since is not None:
-        return HostProblem(
+        return MemberProblem(
             code="host_lost",
             health="unhealthy",
             message="The host does not respond.",
@@ -50,7 +76,7 @@ def host_problem_of(member: MemberRow) -> HostProblem | None:
             since=lost_since,
         )
     if reported_at is not None:
-        return HostProblem(
+        return MemberProblem(
             code="reported_broken",
             health="degraded",
             message="The host was reported as broken.",
@@ -60,11 +86,11 @@ def host_problem_of(member: MemberRow) -> HostProblem | None:
     return None
 
 
-def member_health(status: str, host: HostProblem | None) -> HealthStatus | None:
+def member_health(status: str, problem: MemberProblem | None) -> HealthStatus | None:
     """Derive the member's health; None for a member that is gone."""
     if status == "removed":
         return None
     own = _HEALTH_OF_STATUS[status]
-    if host is None or own == "unhealthy":
+    if problem is None or own == "unhealthy":
         return own
-    return host.health
+    return problem.health

@@ -1,0 +1,22 @@
+"""Probe reports over HTTP: sent by agents, in the name of their node."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.instances import probe_reports
+from gpuaas_server.instances.probe_schemas import ProbeReport, ProbeReportAccepted
+from gpuaas_server.kernel.http.call import Call, admitted, reply
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS
+
+router = APIRouter(prefix="/agent", tags=["agent"])
+
+
+@router.post("/probes", response_model=ProbeReportAccepted, responses=problem_responses(*SIGNED_CALL_PROBLEMS))
+async def agent_probe_report(body: ProbeReport, call: Annotated[Call, admitted("agent_probe_report")]) -> Response:
+    """What the probes of members on this node say: what changed, and everything now and then."""
+    async with call.platform.transaction(call.admission.scope, call.actor) as tx:
+        accepted = await probe_reports.probe_report(tx, call.actor.id, body)
+    return reply(accepted)
