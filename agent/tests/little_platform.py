@@ -50,6 +50,8 @@ class LittlePlatform:
         self.results: dict[str, JsonObject] = {}
         self.progress: list[JsonObject] = []
         self.inventories: list[JsonObject] = []
+        self.probe_reports: list[JsonObject] = []  # of one member each, as they came
+        self.probes_ended: list[str] = []  # members whose probes the platform has given up
         self.heartbeats: list[JsonObject] = []
         self.enrolments: list[JsonObject] = []
         self.fail_next: list[Problem] = []
@@ -158,6 +160,21 @@ class LittlePlatform:
         with self.changed:
             assert self.changed.wait_for(lambda: task_id in self.results, seconds), "no result"
             return self.results[task_id]
+
+    def wait_probe(self, member_id: str, key: str, *statuses: str, after: int = 0, seconds: float = 60.0) -> JsonObject:
+        """Wait until the probe of the member is reported to be in one of the statuses; return what was said of it."""
+
+        def found() -> JsonObject | None:
+            for report in self.probe_reports[after:]:
+                for probe in report["probes"] if report["member_id"] == member_id else ():  # type: ignore[attr-defined]
+                    if probe["key"] == key and probe["status"] in statuses:
+                        said: JsonObject = probe
+                        return said
+            return None
+
+        with self.changed:
+            assert self.changed.wait_for(found, seconds), f"{key} never was {statuses}: {self.probe_reports}"
+            return found() or {}
 
     def wait_enrolled(self, seconds: float = 30.0) -> str:
         with self.changed:
@@ -308,6 +325,9 @@ class _Handler(BaseHTTPRequestHandler):
             if path == "/inventory":
                 platform.inventories.append(body)
                 return {}
+            if path == "/probes":
+                platform.probe_reports += body["members"]  # type: ignore[arg-type]
+                return {"ended": platform.probes_ended}
             _, _, task_id, verb = path.split("/")
             if verb == "progress":
                 platform.progress.append(body)

@@ -4,6 +4,7 @@ host with its baseline finds what the tenant left behind.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -112,7 +113,7 @@ class HostDriver:
     def probe_target(self, allocation_id: str) -> ProbeTarget:
         self._ledger.require_served(allocation_id)
         addresses = (self._config.effective_address(), "127.0.0.1")
-        return ProbeTarget(addresses, lambda: None, units.is_active)
+        return ProbeTarget(addresses, contextlib.nullcontext, units.is_active)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

@@ -105,7 +105,7 @@ class LabContainerDriver:
         def is_unit_active(unit: str, deadline: Deadline) -> bool:
             return unit in SliceTarget(slice_, deadline).running_units()
 
-        return ProbeTarget((record.address, "127.0.0.1"), slice_.enter_network, is_unit_active)
+        return ProbeTarget((record.address, "127.0.0.1"), slice_.network, is_unit_active)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

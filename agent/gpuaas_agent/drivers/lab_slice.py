@@ -16,6 +16,7 @@ import shutil
 import signal
 import threading
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -188,8 +189,8 @@ class LabSlice:
 
         def look() -> None:
             try:
-                self.enter_network()
-                found.append(sshd.wait_until_answering(str(self.address.ip), 22, deadline))
+                with self.network():
+                    found.append(sshd.wait_until_answering(str(self.address.ip), 22, deadline))
             except Exception as problem:
                 found.append(problem)
 
@@ -200,9 +201,14 @@ class LabSlice:
             raise found[0]
         return found[0]
 
-    def enter_network(self) -> None:
-        """Move the calling thread into the slice's network, for good."""
-        _enter_network(self.name)
+    @contextlib.contextmanager
+    def network(self) -> Iterator[None]:
+        """Move the calling thread into the slice's network, and back: a thread that stayed would keep it alive."""
+        _enter_network(f"/run/netns/{self.name}")
+        try:
+            yield
+        finally:
+            _enter_network("/proc/self/ns/net")  # of the process: the host's
 
     def reload_ssh(self) -> None:
         """Make the slice's sshd reload its files; sessions stay open. Its network namespace identifies the process."""
@@ -236,11 +242,11 @@ class LabSlice:
         return count
 
 
-def _enter_network(name: str) -> None:
+def _enter_network(path: str) -> None:
     library = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(f"/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if library.setns(descriptor, _CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), "setns", name)
+            raise OSError(ctypes.get_errno(), "setns", path)
     finally:
         os.close(descriptor)

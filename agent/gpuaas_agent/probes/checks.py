@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from gpuaas_agent.commands import Deadline
@@ -23,21 +24,21 @@ _LONGEST_ANSWER = 200
 
 @dataclass(frozen=True)
 class ProbeTarget:
-    """Where an allocation's probes go. `enter_network` moves the calling thread into the allocation's network."""
+    """Where an allocation's probes go. In the context `network`, the calling thread is in the allocation's network."""
 
     addresses: tuple[str, ...]
-    enter_network: Callable[[], None]
+    network: Callable[[], AbstractContextManager[None]]
     is_unit_active: Callable[[str, Deadline], bool]
 
 
 def run_probe(probe: Probe, target: ProbeTarget) -> Answer:
     deadline = Deadline.after(probe.timeout)
     try:
-        target.enter_network()
         if probe.kind == "unit":
             active = target.is_unit_active(probe.unit, deadline)
             return Answer(active, f"{probe.unit} is {'active' if active else 'not active'}")
-        return _over_network(probe, target, deadline)
+        with target.network():
+            return _over_network(probe, target, deadline)
     except (OSError, TaskFailure) as problem:
         return Answer(False, _shown(problem))
 

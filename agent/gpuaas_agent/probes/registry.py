@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_agent import log
 from gpuaas_agent.probes.checks import ProbeTarget, run_probe
-from gpuaas_agent.probes.spec import Probe, ProbeSpec
+from gpuaas_agent.probes.spec import MOST_SECONDS, Probe, ProbeSpec
 from gpuaas_agent.probes.state import ProbeState, is_finished, next_state
 
 MOST_MEMBERS = 64  # on one host
@@ -74,10 +74,14 @@ class ProbeRegistry:
             self._lock.notify_all()
 
     def end_allocation(self, allocation_id: str) -> int:
-        """Stop the probes of an allocation before its release. Returns the number of members."""
+        """Stop the probes of an allocation before its release, and wait for one that runs: it holds the allocation's
+        network. Returns the number of members.
+        """
         with self._lock:
             doomed = [one for one, watch in self._watches.items() if watch.spec.allocation_id == allocation_id]
         self.end(doomed)
+        with self._lock:
+            self._lock.wait_for(lambda: allocation_id not in self._threads, MOST_SECONDS + 1.0)
         return len(doomed)
 
     def reports(self, member_ids: Iterable[str] | None = None) -> list[MemberReport]:
@@ -101,6 +105,7 @@ class ProbeRegistry:
                 if job is None:
                     self._threads.discard(allocation_id)
                     self._targets.pop(allocation_id, None)
+                    self._lock.notify_all()
                     return
                 due, watch, probe = job
                 pause = due - time.monotonic()

@@ -13,6 +13,7 @@ from gpuaas_agent.specs import Shape
 Kind = Literal["tcp", "http", "unit"]
 
 MOST_PROBES = 8
+MOST_SECONDS = 10  # that one run takes
 _KEY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _MEMBER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{1,64}")
 _PATH = re.compile(r"/[A-Za-z0-9_.~/-]{0,199}")
@@ -74,7 +75,7 @@ def _probe(entry: object) -> Probe:
         expected_status=_statuses(entry.get("expected_status")),
         unit=_text(entry, "unit", _UNIT) if kind == "unit" else "",
         interval=_number(entry, "interval_seconds", 1, 3600, 15),
-        timeout=_number(entry, "timeout_seconds", 1, 30, 3),
+        timeout=_number(entry, "timeout_seconds", 1, MOST_SECONDS, 3),
         start_period=_number(entry, "start_period_seconds", 0, 3600, 60),
         failures=_number(entry, "failures", 1, 100, 3),
         successes=_number(entry, "successes", 1, 20, 1),
