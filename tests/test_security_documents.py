@@ -85,7 +85,7 @@ def test_a_test_that_does_not_exist_is_noticed(wrong: str) -> None:
         assert_shown(wrong)
 
 
-KINDS = {"discover", "provision", "sync_access", "inspect", "terminal", "deprovision", "wipe", "verify_wipe"}
+KINDS = {"discover", "provision", "sync_access", "inspect", "terminal", "probe", "deprovision", "wipe", "verify_wipe"}
 REPORTED = {"report_too_large", "secrets_not_rotated", "found"}  # of tasks, of instances, of checks
 
 

@@ -14,6 +14,7 @@ from gpuaas_sdk import (
     InstanceMember,
     InstanceSummary,
     InstanceVersion,
+    MemberProbe,
     ServedProjects,
     TimelineEvent,
 )
@@ -100,6 +101,11 @@ def print_instance(
         print_list(session, members, member_columns(allocation_names or {}))
 
 
+def _probe_line(probe: MemberProbe) -> str:
+    answer = f": {probe.answer}" if probe.answer else ""
+    return f"{probe.key} ({', '.join(probe.purpose)}) {probe.status}{answer}"
+
+
 def print_member(session: Session, member: InstanceMember) -> None:
     why = member.failure
     fields = [
@@ -111,6 +117,7 @@ def print_member(session: Session, member: InstanceMember) -> None:
         ("Because", "\n".join(f"{one.message} ({one.code}) {one.next_step}" for one in member.health_reasons)),
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why else None),
+        ("Probes", "\n".join(_probe_line(one) for one in member.probes)),
         ("Instance", member.instance_id),
         ("Allocation", member.allocation_id),
         ("Node", member.node_id),

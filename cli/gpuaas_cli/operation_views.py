@@ -145,6 +145,8 @@ def _sentence(operation: Operation) -> str:
         return f"{operation.kind} is {operation.status}: {parts}"
     if operation.phase == "verifying":
         return f"{operation.kind} is done; the platform inspects the hosts"
+    if operation.phase == "probing":
+        return f"{operation.kind} is done; the platform waits until the readiness probes pass"
     doing = [step.name for step in operation.steps if step.status == "running"]
     detail = ", ".join(part for part in (_progress(operation), *doing) if part)
     if operation.status == "pending":

@@ -30,10 +30,12 @@ class EchoLab(LabApp):
         else:
             self.sandbox.server.kill(victim)
 
-    def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
+    def deploy(
+        self, name: str, places: list[tuple[str, str]], /, version: str = OLD, **inputs: object
+    ) -> tuple[str, Operation]:
         """The version before the newest, so that there is one to go to."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
-        new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=OLD, inputs=inputs)
+        new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=version, inputs=inputs)
         started = self.sandbox.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 

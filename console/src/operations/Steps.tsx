@@ -33,6 +33,8 @@ export function OperationProgress({ operation }: { operation: Operation }) {
 function sentence(operation: Operation): string {
   if (operation.phase === "verifying")
     return "The hosts are being inspected. Their evidence decides the outcome.";
+  if (operation.phase === "probing")
+    return "The controller is done. The hosts run the readiness probes of the members.";
   if (operation.cancel_requested_at && isLive(operation))
     return "Cancel requested. The controller stops at the next safe point.";
   if (operation.progress?.message) return operation.progress.message;

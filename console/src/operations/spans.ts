@@ -27,14 +27,7 @@ export function spansOf(operation: Operation, nameOf: (member: string) => string
 
 function verifying(operation: Operation): Span[] {
   const last = operation.steps.at(-1)?.finished_at;
-  if (operation.phase !== "verifying" || !last) return [];
-  return [
-    {
-      key: "verifying",
-      name: "inspecting the hosts",
-      from: last,
-      to: operation.finished_at,
-      status: "verifying",
-    },
-  ];
+  const name = operation.phase === "probing" ? "waiting for readiness" : "inspecting the hosts";
+  if ((operation.phase !== "verifying" && operation.phase !== "probing") || !last) return [];
+  return [{ key: operation.phase, name, from: last, to: operation.finished_at, status: operation.phase }];
 }

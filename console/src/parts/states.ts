@@ -35,6 +35,7 @@ const TONES: Record<string, Tone> = {
   starting: "busy",
   stopping: "busy",
   verifying: "busy",
+  probing: "busy",
   cordoned: "warn",
   in_maintenance: "warn",
   degraded: "warn",

@@ -10,7 +10,7 @@ import { type Column, ResourceTable } from "../parts/ResourceTable";
 import type { Options } from "./actions";
 import classes from "./MemberTable.module.css";
 import { memberActions, namesOf } from "./memberActions";
-import { memberName } from "./members";
+import { memberName, probeLine } from "./members";
 
 interface Props {
   instance: Instance;
@@ -128,6 +128,10 @@ function columnsOf(
         ) : one.health_reasons[0] ? (
           <span className={classes.why} title={one.health_reasons[0].next_step}>
             {one.health_reasons[0].message}
+          </span>
+        ) : one.probes.length ? (
+          <span className={classes.why} title={one.probes.map(probeLine).join("\n")}>
+            {one.probes.map((probe) => `${probe.key} ${probe.status}`).join(", ")}
           </span>
         ) : null,
     },

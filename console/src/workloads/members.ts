@@ -22,3 +22,9 @@ export function useMembers(
 export function memberName(member: InstanceMember | undefined): string | undefined {
   return member && `${member.component_key}/${member.ordinal}`;
 }
+
+/** A probe in one line, as a host last said. */
+export function probeLine(probe: InstanceMember["probes"][number]): string {
+  const answer = probe.answer ? `: ${probe.answer}` : "";
+  return `${probe.key} (${probe.purpose.join(", ")}) ${probe.status}${answer}`;
+}

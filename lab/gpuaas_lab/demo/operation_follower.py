@@ -42,7 +42,8 @@ class OperationFollower:
                 shown.add((step.name, step.member_id))
                 self.context.report.print_line(self._line(operation.instance_id, step))
         going = ", ".join(dict.fromkeys(one.name for one in operation.steps if one.finished_at is None))
-        self.context.report.set_status("inspecting the hosts" if operation.phase == "verifying" else going)
+        phases = {"verifying": "inspecting the hosts", "probing": "waiting until the members are ready"}
+        self.context.report.set_status(phases.get(operation.phase or "", going))
 
     def _line(self, instance_id: str, step: OperationStep) -> str:
         if step.member_id is not None and step.member_id not in self._names:

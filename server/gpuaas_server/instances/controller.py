@@ -1,7 +1,7 @@
 """What an app's controller does with an operation: claim it, report on it, and end it. Nothing else, nothing hidden."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
@@ -34,6 +34,10 @@ from gpuaas_server.operations.service import (
     OperationRow,
     operation_of,
 )
+
+# A host that is asked answers in moments, and wakes the operation. One that is cut off does not: when it is given up is known
+# only once the instance is locked, which is too late to schedule it, so the first look does.
+FIRST_LOOK = timedelta(seconds=20)
 
 
 async def operation_claim(
@@ -100,7 +104,7 @@ async def operation_complete(
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + limits.verify
-    await operations.schedule(tx, [operation_id], deadline)
+    await operations.schedule(tx, [operation_id], min(deadline, tx.now + FIRST_LOOK))
     locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _apply_member_reports(locked, operation, body.members)

@@ -16,7 +16,7 @@ router = APIRouter(prefix="/agent", tags=["agent"])
 
 @router.post("/probes", response_model=ProbeReportAccepted, responses=problem_responses(*SIGNED_CALL_PROBLEMS))
 async def agent_probe_report(body: ProbeReport, call: Annotated[Call, admitted("agent_probe_report")]) -> Response:
-    """What the probes of members on this node say: what changed, and everything now and then."""
+    """Report what the probes of members on this node say: what changed, and everything every few minutes."""
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
         accepted = await probe_reports.probe_report(tx, call.actor.id, body)
     return reply(accepted)

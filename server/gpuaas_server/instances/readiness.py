@@ -12,7 +12,7 @@ from gpuaas_server.host_tasks.rows import TaskRow
 from gpuaas_server.instances.rows import MemberRow, ProbeDocument
 from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 
-REPORT_GRACE = timedelta(seconds=60)  # for the host's report of a probe that took all its time
+REPORT_GRACE = timedelta(seconds=30)  # for the host's report of a probe that took all its time
 # Why a member is not ready, as its host sees it: the word of the app's controller does not mend it.
 CODES = ("readiness_timeout", "probe_not_run")
 

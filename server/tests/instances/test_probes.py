@@ -112,7 +112,7 @@ async def test_a_member_that_never_passes_is_named_with_its_probe_and_last_answe
 async def test_a_host_that_is_cut_off_ends_the_wait_at_the_deadline(world: ProbedSite) -> None:
     _, operation_id = await world.created(nodes=1)
     await world.controller.carry_out(operation_id)
-    world.clock.ahead += timedelta(seconds=10 + 3 * 8 + 59)
+    world.clock.ahead += timedelta(seconds=10 + 3 * 8 + 29)
     await world.settle(answering=False)
     assert (await world.operation(operation_id))["status"] == "running"
     world.clock.ahead += timedelta(minutes=10)
