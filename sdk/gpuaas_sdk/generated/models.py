@@ -60,6 +60,7 @@ __all__ = [
     "Member",
     "MemberHealth",
     "MemberHealthReason",
+    "MemberProbe",
     "MemberReport",
     "Mode",
     "NewAllocation",
@@ -790,10 +791,12 @@ class InstanceMember(Resource):
     status_since: datetime | None = None
     # Why the member is degraded or failed; otherwise null.
     failure: OperationFailure | None = None
-    # Health, derived from the member's status and the state of its host. Null when the member was removed.
+    # Health, derived from the member's status, the state of its host and its probes. Null when the member was removed.
     health: str | None = None
-    # Problems of the host that the platform knows: lost, or reported as broken. Empty: none.
+    # Problems that the platform knows: the host is lost or reported as broken, or a probe fails. Empty: none.
     health_reasons: list[MemberHealthReason] = field(default_factory=list)
+    # The probes that its host runs; empty: none.
+    probes: list[MemberProbe] = field(default_factory=list)
     # Details from the controller for debugging: opaque, at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
     # The live operation on the member.
@@ -972,12 +975,30 @@ class Member(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class MemberHealthReason(Resource):
-    # `host_lost` or `reported_broken`.
+    # `host_lost`, `reported_broken` or `probe_failing`.
     code: str = ""
     # An explanation for people.
     message: str = ""
     next_step: str = ""
     since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberProbe(Resource):
+    """A probe that the member's host runs, and what it says. On a host that a tenant controls, it is that tenant's word."""
+
+    key: str = ""
+    kind: str = ""
+    purpose: list[str] = field(default_factory=list)
+    port: int | None = None
+    path: str | None = None
+    unit: str | None = None
+    # `pending`: it has not passed yet, and may still take its time.
+    status: str = ""
+    # Since when the status is so; null before the first report.
+    since: datetime | None = None
+    # What the last run got, such as `HTTP 503` or `connection refused`.
+    answer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1157,7 +1178,7 @@ class Operation(Resource, OperationTraits):
     status: str = ""
     # When the operation entered its status.
     status_since: datetime | None = None
-    # `verifying`: the controller is done, and the hosts are being inspected.
+    # `verifying`: the controller is done, and the hosts are being inspected. `probing`: the controller is done, and the hosts run the readiness probes.
     phase: str | None = None
     # Parameters of the request, such as a version.
     parameters: Mapping[str, object] = field(default_factory=dict)
