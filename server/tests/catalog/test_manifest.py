@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.catalog.manifest import Component, Port, parse
+from gpuaas_server.catalog.manifest import Component, Port, host_probes, parse
 from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.catalog.yaml_text import read
 from gpuaas_server.kernel.errors import Problem
-from tests_support.manifests import DIGEST, EXAMPLE, document, text_of
+from tests_support.manifests import DIGEST, EXAMPLE, document, manifest_of, text_of
 
 
 def faults(text: str) -> list[dict[str, Any]]:
@@ -168,6 +168,25 @@ def test_a_compatibility_that_nothing_has_is_refused() -> None:
 )
 def test_inputs_that_are_no_schema_of_an_object_are_refused(inputs: object, path: str) -> None:
     assert [where for where, _ in complaints({**document(), "inputs": inputs})] == [path]
+
+
+def test_probes_that_hosts_run_say_what_they_are_for() -> None:
+    unit = {"key": "p", "component": "node", "kind": "unit", "unit": "echo.service", "purpose": ["liveness"]}
+    page = {"key": "q", "component": "node", "kind": "http", "port": 80, "expected_status": [200, 401]}
+    manifest = manifest_of(probes=[unit, {**page, "purpose": ["readiness", "liveness"]}, {**page, "key": "own"}])
+    assert [probe.key for probe in host_probes(manifest.document, "node")] == ["p", "q"]
+    assert host_probes(manifest.document, "head") == []
+    assert manifest.probes[1].expected_status == (200, 401)
+    elsewhere = {**document(), "probes": [{**unit, "unit": "other.service"}]}
+    assert complaints(elsewhere) == [("probes[0].unit", "The footprint has no unit other.service.")]
+    many = [{**unit, "key": f"p{number}"} for number in range(9)]
+    assert complaints({**document(), "probes": many}) == [
+        ("probes[8]", "Hosts run at most 8 probes of a component; node has more.")
+    ]
+    controllers = {"key": "p", "component": "node", "kind": "controller", "purpose": ["readiness"]}
+    aimless = {name: value for name, value in unit.items() if name != "purpose"}
+    for wrong in (controllers, aimless, {**unit, "purpose": ["startup"]}, {**unit, "timeout_seconds": 11}):
+        assert complaints({**document(), "probes": [wrong]})
 
 
 def test_probes_and_endpoints_name_components_that_exist() -> None:
