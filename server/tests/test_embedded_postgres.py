@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from gpuaas_server.embedded import postgres
+from tests_support.left_databases import left_databases
 
 
 @pytest.fixture
@@ -38,6 +39,21 @@ def test_it_starts_under_a_umask_that_closes_new_directories_to_others(directory
         assert (server.socket_dir.stat().st_mode & 0o777, server.socket_dir.is_relative_to(directory)) == (0o700, True)
     finally:
         server.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it under another account")
+def test_a_database_outside_of_its_data_directory_says_whose_it_is_and_goes_with_it(directory: Path) -> None:
+    closed = directory / "closed"
+    closed.mkdir(mode=0o700)
+    server = postgres.start(closed / "var", {"fsync": "off"})
+    server.stop()
+    home = server.socket_dir.parent.parent
+    assert (home / "data-directory").read_text() == f"{closed / 'var'}\n"
+    (closed / "var").mkdir()
+    assert home not in left_databases()
+    shutil.rmtree(closed)
+    assert home in left_databases()
+    shutil.rmtree(home)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it under another account")

@@ -90,6 +90,8 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
         _make_directory(directory, mode)
         if account is not None:
             os.chown(directory, account.pw_uid, account.pw_gid)
+    if data_dir.resolve() not in home.parents:  # say whose it is to somebody who finds it there
+        (home.parent / "data-directory").write_text(f"{data_dir.resolve()}\n")
     if not (cluster / "PG_VERSION").exists():
         _initdb(binaries, cluster, account)
     arguments = [str(binaries / "postgres"), "-D", str(cluster), "-k", str(sockets)]

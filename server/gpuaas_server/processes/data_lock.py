@@ -14,7 +14,9 @@ def create_data_directory(data_dir: Path) -> None:
 
     If it were closed to that account, the database would have to live elsewhere and stay behind when the directory is removed.
     """
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o711)
+    if not data_dir.exists():
+        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.chmod(0o711)  # whatever the umask
 
 
 class DataDirectoryLock:
