@@ -1,4 +1,4 @@
-"""Remove databases under /var/lib/gpuaas whose data directory was a test's and is gone (`python -m tests_support.left_databases`).
+"""Remove databases in /var/lib/gpuaas of tests whose data directory is gone: `python -m tests_support.left_databases`.
 
 A test's directory of pytest is closed to the database's account, so that the embedded server keeps its data elsewhere.
 """
