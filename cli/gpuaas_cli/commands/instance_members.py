@@ -26,6 +26,7 @@ group = CommandGroup("Members of an instance: which component runs on which allo
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 MemberArgument = Annotated[str, typer.Argument(help="Member: COMPONENT/NUMBER, or its id.")]
 MembersArgument = Annotated[list[str], typer.Argument(help="Members: COMPONENT/NUMBER, or ids.", metavar="MEMBER")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Also if the app needs these members. Needs --reason.")]
 WhyOption = Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")]
 
 
@@ -97,6 +98,7 @@ def drain(
     members: MembersArgument,
     on_failure: OnFailureOption = None,
     assignments: SetOption = None,
+    force: ForceOption = False,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -105,7 +107,7 @@ def drain(
     """Let members finish their work and take no new work. `recover` brings them back."""
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "drain", members, on_failure, reason)
-    _change(session, where, found, change, assignments, watch, deadline)
+    _change(session, where, found, replace_(change, force=force), assignments, watch, deadline)
 
 
 @group.verb("remove")
@@ -115,6 +117,7 @@ def remove(
     members: MembersArgument,
     on_failure: OnFailureOption = None,
     assignments: SetOption = None,
+    force: ForceOption = False,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -125,7 +128,7 @@ def remove(
     session.confirm(f"Remove {', '.join(members)} from {instance}? Whatever runs there ends.", yes)
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "remove", members, on_failure, reason)
-    _change(session, where, found, change, assignments, watch, deadline)
+    _change(session, where, found, replace_(change, force=force), assignments, watch, deadline)
 
 
 @group.verb("recover")
@@ -156,6 +159,7 @@ def replace(
     ],
     on_failure: OnFailureOption = None,
     assignments: SetOption = None,
+    force: ForceOption = False,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -166,7 +170,7 @@ def replace(
     session.confirm(f"Replace {', '.join(pairs)} in {instance}? Whatever runs on the old ones ends.", yes)
     where, found = _find(session, project, instance)
     moves = [_pair(session, where, found, pair) for pair in pairs]
-    change = NewMemberOperation(kind="replace", replacements=moves, on_failure=on_failure, reason=reason)
+    change = NewMemberOperation(kind="replace", replacements=moves, on_failure=on_failure, force=force, reason=reason)
     _change(session, where, found, change, assignments, watch, deadline)
 
 

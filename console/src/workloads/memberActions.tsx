@@ -13,6 +13,14 @@ export interface Chosen {
   members: InstanceMember[];
 }
 
+/** The kinds that may take away a member that the app needs. */
+const LEAVING: ReadonlySet<MemberKind> = new Set<MemberKind>(["drain", "remove", "replace"]);
+const FORCE: Schema = {
+  type: "boolean",
+  default: false,
+  "x-ui": { label: "Force", help: "Also if the app needs this member. Give a reason." },
+};
+
 function form(kind: MemberKind, options: Options, many: boolean): Schema {
   const own: Record<string, Schema> = options[kind]?.properties
     ? { options: { ...options[kind], "x-ui": { label: "App options" } } }
@@ -29,7 +37,8 @@ function form(kind: MemberKind, options: Options, many: boolean): Schema {
         },
       }
     : {};
-  return { type: "object", properties: { ...own, ...failing, reason: REASON } };
+  const forced: Record<string, Schema> = LEAVING.has(kind) ? { force: FORCE } : {};
+  return { type: "object", properties: { ...own, ...failing, ...forced, reason: REASON } };
 }
 
 function ask({ instance, members }: Chosen, kind: MemberKind, values: Values): Promise<unknown> {
@@ -38,7 +47,7 @@ function ask({ instance, members }: Chosen, kind: MemberKind, values: Values): P
   return body(
     api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/member-operations", {
       params: { path: { project_id: instance.project_id, instance_id: instance.id } },
-      body: { kind, on_failure: "continue", options: {}, ...aim, ...values },
+      body: { kind, on_failure: "continue", force: false, options: {}, ...aim, ...values },
     }),
   );
 }

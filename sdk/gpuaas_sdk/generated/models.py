@@ -2214,6 +2214,8 @@ class NewMemberOperation:
     # For `add`: the component of the new members.
     component_key: str | None = None
     deadline_seconds: int | None = None
+    # For `drain`, `remove` and `replace`: do it even if the app's `min` or `depends_on` forbids it. Needs a reason.
+    force: bool | None = None
     # For several members. continue: work on all of them. stop: work on one after the other, and stop after the first failure.
     on_failure: str | None = None
     # Options of the operation, as the app's `options` schema for this kind defines them.

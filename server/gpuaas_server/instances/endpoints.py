@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline
 from gpuaas_server.instances.candidates import CandidateQuery
+from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
@@ -21,7 +22,6 @@ from gpuaas_server.instances.schemas import (
     InstanceTimeline,
     InstanceUpgrade,
     InstanceVerb,
-    MemberOperationCreate,
     PlacementCandidates,
     ServedProjects,
 )
@@ -266,6 +266,8 @@ async def member_show(
         "document_invalid",
         *_GATE_CODES,
         "closed_in_mode",
+        "members_required",
+        "reason_required",
     ),
 )
 async def member_operation_create(

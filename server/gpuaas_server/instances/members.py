@@ -8,11 +8,13 @@ from gpuaas_server.instances import launch, member_queries, queries, served_proj
 from gpuaas_server.instances.launch import LockedAllocations
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import members_changeable
+from gpuaas_server.instances.member_gate import LEAVING_KINDS, Departure, departure_refusals, refuse_departure
+from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_living, require_no_instance_operation
 from gpuaas_server.instances.operation_start import Target, refuse_while_busy, start_member_operations
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
-from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
+from gpuaas_server.instances.schemas import InstanceMember, Placement
 from gpuaas_server.instances.version_gate import refuse_version
 from gpuaas_server.instances.views import caller_over, member_of
 from gpuaas_server.kernel.caller import Caller
@@ -76,19 +78,21 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
         await refuse_version(tx.connection, locked.row, locked.row.current_version())
     if body.component_key:
         refuse_closed(locked.row.mode, body.kind, [body.component_key])
+    named = _targets(locked, body.kind, _named_members(body))
+    overridden = _check_departure(locked, body, named)
     if body.kind == "add":
         targets = await _add(locked, body, allocations or NO_ALLOCATIONS)
     elif body.kind == "replace":
-        targets = await _replace(locked, body, allocations or NO_ALLOCATIONS)
+        targets = await _replace(locked, body, named, allocations or NO_ALLOCATIONS)
     else:
-        targets = [Target(new_id("op"), member) for member in _targets(locked, body.kind, body.targets or [])]
+        targets = [Target(new_id("op"), member) for member in named]
         if body.kind == "remove":
-            locked.drop_from_intent(target.member for target in targets)
+            locked.drop_from_intent(named)
     parameters: dict[str, object] = {"options": body.options} if body.options else {}
     request = OperationRequest(body.kind, body.reason, body.deadline_seconds, parameters, body.on_failure)
     operation_id = await start_member_operations(locked, request, targets)
     row = await locked.store()
-    facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
+    facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets), **overridden}
     place = (row.id, row.tenant_id, row.project_id)
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
     touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
@@ -113,10 +117,34 @@ def _require_shape(body: MemberOperationCreate) -> None:
     wrong = [name for name in _FIELDS if bool(getattr(body, name)) != (name in needed)]
     if wrong:
         raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
+    if body.force and body.kind not in LEAVING_KINDS:
+        raise Problem("invalid_request", f"force is for {', '.join(LEAVING_KINDS)}; {body.kind} has nothing to force.")
+    if body.force and not body.reason:
+        raise Problem("reason_required", "force needs a reason.")
 
 
 def _requested_allocations(body: MemberOperationCreate) -> list[str]:
     return [*(body.allocation_ids or ()), *(one.allocation_id for one in body.replacements or ())]
+
+
+def _named_members(body: MemberOperationCreate) -> list[str]:
+    return [*(body.targets or ()), *(one.member_id for one in body.replacements or ())]
+
+
+def _check_departure(
+    locked: LockedInstance, body: MemberOperationCreate, leaving: Sequence[MemberRow]
+) -> dict[str, object]:
+    """Refuse a departure that `min` or `depends_on` of the app forbids; return what was overridden, for the audit row."""
+    if body.kind not in LEAVING_KINDS:
+        return {}
+    intent = {(one["component_key"], one["allocation_id"]) for one in locked.row.placement_intent}
+    meant = [one for one in locked.living_members() if (one.component_key, one.allocation_id) in intent]
+    departure = Departure(body.kind, leaving, one_by_one=body.on_failure == "stop")
+    found = departure_refusals(launch.manifest_of(locked.row), meant, departure)
+    if not body.force:
+        refuse_departure(found)
+        return {}
+    return {"forced": [{"code": one.code, "component_key": one.component_key} for one in found]}
 
 
 async def _require_running(locked: LockedInstance) -> None:
@@ -157,10 +185,10 @@ async def _add(locked: LockedInstance, body: MemberOperationCreate, allocations:
     return targets
 
 
-async def _replace(locked: LockedInstance, body: MemberOperationCreate, allocations: LockedAllocations) -> list[Target]:
-    wanted = body.replacements or []
-    leaving = _targets(locked, "replace", [one.member_id for one in wanted])
-    pairs = list(zip(leaving, (one.allocation_id for one in wanted), strict=True))
+async def _replace(
+    locked: LockedInstance, body: MemberOperationCreate, leaving: Sequence[MemberRow], allocations: LockedAllocations
+) -> list[Target]:
+    pairs = list(zip(leaving, (one.allocation_id for one in body.replacements or ()), strict=True))
     requested = [Placement(component_key=member.component_key, allocation_id=place) for member, place in pairs]
     gone = {member.id for member in leaving}
     staying = [member for member in locked.living_members() if member.id not in gone]

@@ -13,7 +13,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import first_id_at, new_id
 from tests_support import apps
-from tests_support.apps import AppSite
+from tests_support.apps import FORCED, AppSite
 from tests_support.housekeeping import column, sweep
 
 
@@ -58,7 +58,7 @@ async def history(world: AppSite) -> tuple[set[str], set[str]]:
     assert len(removed) == 3
     stopped = await done(world, instance_id, "stop")
     last = await done(world, instance_id, "start")
-    drained_last = await done(world, instance_id, "member-operations", kind="drain", targets=[first])
+    drained_last = await done(world, instance_id, "member-operations", kind="drain", targets=[first], **FORCED)
     assert (await world.instance(instance_id))["last_operation_id"] == drained_last[0]
     return forgotten, {*removed, *stopped, *last, *drained_last}
 

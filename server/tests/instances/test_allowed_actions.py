@@ -12,13 +12,14 @@ from gpuaas_server.instances.machine import (
     possible_actions,
     possible_member_kinds,
 )
-from gpuaas_server.instances.schemas import InstanceVerb, MemberOperationCreate
+from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
+from gpuaas_server.instances.schemas import InstanceVerb
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
-from tests_support.apps import AppSite
+from tests_support.apps import FORCED, AppSite
 
 LIVE = (None, "member", "instance")
 ROLES = frozenset({"platform_admin"})
@@ -83,12 +84,12 @@ async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
 
 
 async def accepted_by_member(world: AppSite, instance_id: str, member_id: str) -> set[str]:
+    # What is offered is possible: by force, where the app needs the member.
+    move = {"member_id": member_id, "allocation_id": world.allocations[3]}
     bodies = {
-        kind: MemberOperationCreate(kind=kind, targets=[member_id]) for kind in ("drain", "remove", "recover")
-    } | {
-        "replace": MemberOperationCreate(
-            kind="replace", replacements=[{"member_id": member_id, "allocation_id": world.allocations[3]}]
-        )
+        "recover": MemberOperationCreate(kind="recover", targets=[member_id]),
+        "replace": MemberOperationCreate(kind="replace", replacements=[move], **FORCED),
+        **{kind: MemberOperationCreate(kind=kind, targets=[member_id], **FORCED) for kind in ("drain", "remove")},
     }
     found = set()
     for kind, body in bodies.items():
@@ -134,7 +135,7 @@ async def draining_one(world: AppSite) -> str:
 async def draining_two(world: AppSite) -> str:
     instance_id = await world.running()
     nodes = [one["id"] for one in await world.members(instance_id) if one["component_key"] == "node"]
-    await world.asked(instance_id, "member-operations", kind="drain", targets=nodes, on_failure="stop")
+    await world.asked(instance_id, "member-operations", kind="drain", targets=nodes, on_failure="stop", **FORCED)
     return instance_id
 
 

@@ -147,8 +147,8 @@ async def test_a_cancelled_bulk_ends_its_pending_children(world: AppSite) -> Non
 
 
 async def test_operations_on_different_members_run_side_by_side_but_not_on_one(world: AppSite) -> None:
-    instance_id = await world.running()
-    one, other = await _nodes(world, instance_id)
+    instance_id = await world.running(nodes=3)
+    one, other, _ = await _nodes(world, instance_id)
     first = (await world.change_members(instance_id, "drain", targets=[one["id"]])).json()["id"]
     second = await world.change_members(instance_id, "drain", targets=[other["id"]])
     assert second.status_code == 201

@@ -27,8 +27,8 @@ async def test_options_reach_the_controller_with_the_operation(world: AppSite) -
 
 async def test_each_of_many_members_is_asked_with_the_options_of_the_request(world: AppSite) -> None:
     await world.publish(version="1.3.0", options=OPTIONS)
-    instance_id = await world.running()
-    nodes = [one["id"] for one in await world.members(instance_id) if one["component_key"] == "node"]
+    instance_id = await world.running(nodes=3)
+    nodes = [one["id"] for one in await world.members(instance_id) if one["component_key"] == "node"][:2]
     asked = await world.change_members(instance_id, "drain", targets=nodes, options={"patience": "cut"})
     assert asked.status_code == 201, asked.text
     for item in await world.controller.work():

@@ -12,7 +12,7 @@ from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.work import leases
 from tests_support.agents import Json
-from tests_support.apps import INPUTS, AppSite
+from tests_support.apps import FORCED, INPUTS, AppSite
 
 NEWER = "sha256:" + "b" * 64
 
@@ -75,7 +75,8 @@ async def test_bytes_that_lost_their_standing_are_brought_to_no_host_by_any_verb
     instance_id = await world.running(nodes=1)
     digest = (await world.instance(instance_id))["digest"]
     node = await _member(world, instance_id)
-    await world.controller.carry_out(await world.asked(instance_id, "member-operations", kind="drain", targets=[node]))
+    drain = {"kind": "drain", "targets": [node], **FORCED}
+    await world.controller.carry_out(await world.asked(instance_id, "member-operations", **drain))
     code = await lose(world, digest)
     free = world.allocations[3]
     answers = {

@@ -24,6 +24,7 @@ from tests_support.agents import Host, Json, MovableClock, Person, Site, invento
 GPUS = 8
 WAY_IN = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 INPUTS = {"greeting": "hello"}
+FORCED: Json = {"force": True, "reason": "members that the app needs leave, too"}
 
 
 @dataclass

@@ -110,6 +110,13 @@ APPS = [
         "The app does not allow this operation in its current mode",
         "Request what the detail names instead.",
     ),
+    ErrorKind(
+        "members_required",
+        409,
+        "The app needs members that would leave",
+        "Add or recover members of the components in details.components first, replace several one by one, or force it with"
+        " a reason.",
+    ),
     ErrorKind("operation_claimed", 409, "The operation cannot be claimed now", "Skip it and ask for other work.", True),
     ErrorKind(
         "lease_lost",
