@@ -58,6 +58,7 @@ RECIPES: dict[str, Recipe] = {
     "signing_key_rotate": Recipe(),
     "signing_key_revoke": Recipe(fresh=fresh.spare_signing_key, ids={"signing_key_id": "key_id"}),
     "platform_key_list": READ,
+    "deletion_list": READ,
     "platform_key_rotate": Recipe({"kind": "task_signing", **REASON}),
     # The newest of its kind stays.
     "platform_key_retire": Recipe(REASON, fresh.newest_platform_key, NOT_NOW, {"platform_key_id": "key_id"}),

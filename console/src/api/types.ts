@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 export type Me = Schemas["Me"];
 export type Project = Schemas["Project"];
 export type Tenant = Schemas["Tenant"];
+export type Deletion = Schemas["Deletion"];
 export type Allocation = Schemas["Allocation"];
 export type Sku = Schemas["Sku"];
 /** The grades that can be required; one is reserved. */

@@ -20,6 +20,7 @@ import {
   tenantWipeSpec,
 } from "./actions";
 import { DeletionBanner } from "./DeletionBanner";
+import { DeletionWaits } from "./DeletionWaits";
 import { stateOfPlace, tenantDeleteSpec, tenantExport, tenantUndeleteSpec } from "./deletionActions";
 import { Entitlements } from "./Entitlements";
 import { ExportLink } from "./ExportLink";
@@ -79,6 +80,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
             <ActionButton spec={tenantUndeleteSpec} resource={tenant} name={tenant.name} />
           )}
         </DeletionBanner>
+        <DeletionWaits tenant={tenant.id} />
         <Panel title="Tenant">
           <KeyValues
             items={[

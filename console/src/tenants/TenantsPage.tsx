@@ -8,6 +8,7 @@ import { PageHead } from "../parts/PageHead";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { tenantCreateSpec } from "./actions";
 import { placeStateColumn, slugColumn } from "./columns";
+import { DeletionWaits } from "./DeletionWaits";
 import { useTenants } from "./queries";
 
 const COLUMNS: Column<Tenant>[] = [
@@ -37,13 +38,16 @@ export function TenantsPage() {
           )
         }
       />
-      <ResourceTable
-        label="Tenants"
-        columns={COLUMNS}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="tenants" title="No tenants yet" />}
-      />
+      <div className="stack">
+        <DeletionWaits />
+        <ResourceTable
+          label="Tenants"
+          columns={COLUMNS}
+          listing={listing}
+          rowId={(one) => one.id}
+          empty={<Empty icon="tenants" title="No tenants yet" />}
+        />
+      </div>
     </>
   );
 }

@@ -12,6 +12,15 @@ export function useTenants() {
   );
 }
 
+export function useDeletions(enabled: boolean) {
+  return useListing(
+    keys.of("tenants", PLATFORM, "all", "deletions"),
+    (after, signal) =>
+      body(api.GET("/api/v1/deletions", { params: { query: { limit: PAGE_SIZE, after } }, signal })),
+    enabled,
+  );
+}
+
 export function useTenantProjects(tenant_id: string) {
   return useListing(keys.of("tenants", PLATFORM, tenant_id, "projects"), (after, signal) =>
     body(

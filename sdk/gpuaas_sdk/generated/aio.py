@@ -17,6 +17,7 @@ from gpuaas_sdk.generated.models import (
     CatalogEntry,
     ClaimedOperation,
     CredentialDelivery,
+    Deletion,
     EnrolmentToken,
     EnrolmentTokenCreated,
     Entitlement,
@@ -755,6 +756,13 @@ class ControllerCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(UsageReported, request)
+
+
+class DeletionsCalls(Calls):
+    def list(self, *, stuck: bool | None = None) -> Pages[Deletion]:
+        """List the deletions of tenants and projects that have not ended, newest first: what each waits for, and the next step."""
+        request = Request(method="GET", path=path_of("deletions"), query={"stuck": stuck})
+        return self._pages(Deletion, request)
 
 
 class EnrolmentTokensCalls(Calls):
@@ -2333,6 +2341,7 @@ class CallGroups:
         self.audit = AuditCalls(transport)
         self.catalog = CatalogCalls(transport)
         self.controller = ControllerCalls(transport)
+        self.deletions = DeletionsCalls(transport)
         self.enrolment_tokens = EnrolmentTokensCalls(transport)
         self.entitlements = EntitlementsCalls(transport)
         self.events = EventsCalls(transport)

@@ -30,6 +30,8 @@ __all__ = [
     "ControllerProject",
     "ControllerVersion",
     "CredentialDelivery",
+    "Deletion",
+    "DeletionWait",
     "EnrolmentToken",
     "EnrolmentTokenCreated",
     "Entitlement",
@@ -552,6 +554,43 @@ class CredentialDelivery(Resource):
     # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     delivered_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deletion(Resource):
+    """The deletion of a project, or without one of the whole tenant, that has not ended."""
+
+    id: str
+    tenant_id: str = ""
+    tenant_slug: str | None = None
+    # Null: the whole tenant is deleted.
+    project_id: str | None = None
+    project_slug: str | None = None
+    # A `scheduled` deletion can be undone; a `purging` one removes data.
+    state: str = ""
+    # Id of the user who asked for the deletion.
+    requested_by: str = ""
+    requested_at: datetime | None = None
+    # When the grace period ends.
+    delete_after: datetime | None = None
+    # Number of removed rows, by table.
+    removed: Mapping[str, int] = field(default_factory=dict)
+    # What the deletion waits for. Null while it makes progress.
+    wait: DeletionWait | None = None
+    # The deletion has made no progress for ten minutes and needs an operator.
+    stuck: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletionWait(Resource):
+    # What the deletion waits for. `leftovers`: something in the tenant or project is still alive. `artifacts`, `secrets`: a store has not removed its part. `failing`: the last attempt failed. `worker`: no worker has continued it.
+    stage: str = ""
+    # When the deletion last made progress.
+    since: datetime | None = None
+    # What is still there, or the error of the last attempt.
+    why: str = ""
+    # What an operator can do.
+    next_step: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from gpuaas_sdk.generated.models import (
     CatalogEntry,
     ClaimedOperation,
     CredentialDelivery,
+    Deletion,
     EnrolmentToken,
     EnrolmentTokenCreated,
     Entitlement,
@@ -749,6 +750,13 @@ class ControllerCalls(Calls):
             headers=if_match(generation),
         )
         return self._read(UsageReported, request)
+
+
+class DeletionsCalls(Calls):
+    def list(self, *, stuck: bool | None = None) -> Pages[Deletion]:
+        """List the deletions of tenants and projects that have not ended, newest first: what each waits for, and the next step."""
+        request = Request(method="GET", path=path_of("deletions"), query={"stuck": stuck})
+        return self._pages(Deletion, request)
 
 
 class EnrolmentTokensCalls(Calls):
@@ -2317,6 +2325,7 @@ class CallGroups:
         self.audit = AuditCalls(transport)
         self.catalog = CatalogCalls(transport)
         self.controller = ControllerCalls(transport)
+        self.deletions = DeletionsCalls(transport)
         self.enrolment_tokens = EnrolmentTokensCalls(transport)
         self.entitlements = EntitlementsCalls(transport)
         self.events = EventsCalls(transport)

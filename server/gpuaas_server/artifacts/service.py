@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from gpuaas_server.artifacts import backends, queries
 from gpuaas_server.artifacts.hooks import artifact_hooks
-from gpuaas_server.artifacts.machine import CHECK_LIMIT
+from gpuaas_server.artifacts.machine import CHECK_LIMIT, DELETE
 from gpuaas_server.artifacts.project_purge import purge_portion
+from gpuaas_server.artifacts.publish_intents import WORK as PUBLISH
 from gpuaas_server.artifacts.publish_intents import intents_forget
 from gpuaas_server.artifacts.rows import ArtifactRow, EvidenceRow
 from gpuaas_server.artifacts.runtime_secrets import runtime_secret_create, runtime_secrets_end, runtime_secrets_forget
@@ -46,6 +47,8 @@ from gpuaas_server.work.lanes import Lane
 
 __all__ = [
     "CHECK",
+    "DELETE",
+    "PUBLISH",
     "ArtifactState",
     "Refusal",
     "artifact_blob_key",

@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.deletions import export, service
-from gpuaas_server.deletions.schemas import EXPORT
+from gpuaas_server.deletions import export, progress, service
+from gpuaas_server.deletions.schemas import EXPORT, Deletion
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import ProjectId, TenantId
 from gpuaas_server.projects.schemas import Project, Tenant
@@ -16,6 +17,20 @@ router = APIRouter()
 
 _DELETE = problem_responses("not_empty", "precondition_failed")
 _EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
+
+
+@router.get("/deletions", response_model=Page[Deletion], responses=problem_responses())
+async def deletion_list(
+    call: Annotated[Call, admitted("deletion_list")],
+    stuck: Annotated[
+        bool | None, Query(description="Only deletions that have made no progress for ten minutes.")
+    ] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """List the deletions of tenants and projects that have not ended, newest first: what each waits for, and the next step."""
+    now = call.platform.clock()
+    return await call.read(lambda connection: progress.deletion_list(connection, now, stuck, after, limit))
 
 
 @router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE)

@@ -39,6 +39,15 @@ class Snapshot:
     leftovers: tuple[Leftover, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a deletion waits for: leftovers, artifacts whose bytes are still there, or secrets in the external store."""
+
+    what: str
+    count: int
+    detail: str
+
+
 class Step(Enum):
     END = "end"  # there is nothing to do any more
     WAIT = "wait"
@@ -53,6 +62,7 @@ class Decision:
 
     step: Step
     until: datetime | None = None  # of WAIT
+    blocked: bool = False  # of WAIT: the date has come, and leftovers keep it from beginning
 
 
 def decide(snapshot: Snapshot, now: datetime) -> Decision:
@@ -65,12 +75,16 @@ def decide(snapshot: Snapshot, now: datetime) -> Decision:
     if now < snapshot.delete_after:
         return Decision(Step.WAIT, snapshot.delete_after)
     if snapshot.leftovers:
-        return Decision(Step.WAIT, now + BLOCKED_PAUSE)
+        return Decision(Step.WAIT, now + BLOCKED_PAUSE, blocked=True)
     return Decision(Step.BEGIN)
 
 
 def can_undo(state: str) -> bool:
     return "undone" in TRANSITIONS[state]
+
+
+def wait_of(noun: str, leftovers: tuple[Leftover, ...]) -> Wait:
+    return Wait("leftovers", sum(one.count for one in leftovers), describe(noun, leftovers))
 
 
 def describe(noun: str, leftovers: tuple[Leftover, ...]) -> str:

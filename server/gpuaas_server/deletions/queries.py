@@ -7,7 +7,7 @@ from datetime import datetime
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.deletions.inventory import Stage
-from gpuaas_server.deletions.machine import Leftover
+from gpuaas_server.deletions.machine import Leftover, Wait
 from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.rows import (
     columns_of,
@@ -20,6 +20,7 @@ from gpuaas_server.kernel.rows import (
 )
 
 EXAMPLES = 3
+_WAITS_FOR_NOTHING = "waits_for = NULL, waits_count = NULL, waits_detail = NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +123,51 @@ async def deletion_load(connection: Connection, deletion_id: str) -> ScheduledDe
     )
 
 
-async def deletion_moved(connection: Connection, deletion_id: str, before: str, state: str) -> bool:
+async def deletion_moved(connection: Connection, deletion_id: str, before: str, state: str, now: datetime) -> bool:
     """Move the deletion on. False when it is not in the state `before` any more."""
     cursor = await connection.execute(
-        "UPDATE deletions SET state = %s WHERE id = %s AND state = %s RETURNING id", (state, deletion_id, before)
+        f"UPDATE deletions SET state = %s, progressed_at = %s, {_WAITS_FOR_NOTHING} WHERE id = %s AND state = %s RETURNING id",
+        (state, now, deletion_id, before),
     )
     return await cursor.fetchone() is not None
 
 
 async def deletion_ended(connection: Connection, deletion_id: str, state: str, now: datetime) -> None:
-    await connection.execute("UPDATE deletions SET state = %s, ended_at = %s WHERE id = %s", (state, now, deletion_id))
+    await connection.execute(
+        f"UPDATE deletions SET state = %s, ended_at = %s, {_WAITS_FOR_NOTHING} WHERE id = %s", (state, now, deletion_id)
+    )
 
 
-async def deletion_progressed(connection: Connection, deletion_id: str, removed: Mapping[str, int]) -> None:
-    await connection.execute("UPDATE deletions SET removed = %s WHERE id = %s", (Jsonb(dict(removed)), deletion_id))
+async def deletion_progressed(
+    connection: Connection, deletion_id: str, removed: Mapping[str, int], now: datetime
+) -> None:
+    await connection.execute(
+        f"UPDATE deletions SET removed = %s, progressed_at = %s, {_WAITS_FOR_NOTHING} WHERE id = %s",
+        (Jsonb(dict(removed)), now, deletion_id),
+    )
+
+
+async def deletion_waits(connection: Connection, deletion_id: str, wait: Wait, now: datetime) -> None:
+    """Note what the deletion waits for. It got on when that is other than before, or more or less of the same."""
+    await connection.execute(
+        "UPDATE deletions SET progressed_at = CASE WHEN (waits_for, waits_count) IS DISTINCT FROM (%(what)s, %(count)s)"
+        " THEN %(now)s ELSE progressed_at END,"
+        " waits_for = %(what)s, waits_count = %(count)s, waits_detail = %(detail)s WHERE id = %(id)s",
+        {"id": deletion_id, "what": wait.what, "count": wait.count, "detail": wait.detail, "now": now},
+    )
+
+
+async def store_error(connection: Connection, project_id: str, kinds: list[str]) -> str | None:
+    """What a store answered when work of these kinds last failed for something of the project; None: none has."""
+    return await fetch_value(
+        connection,
+        str,
+        "SELECT w.last_error FROM work_items w WHERE w.last_error IS NOT NULL AND w.kind = ANY(%(kinds)s) AND w.subject IN"
+        " (SELECT id FROM artifacts WHERE project_id = %(project)s"
+        " UNION ALL SELECT id FROM publish_intents WHERE project_id = %(project)s"
+        " UNION ALL SELECT id FROM secrets WHERE project_id = %(project)s) ORDER BY w.id LIMIT 1",
+        {"project": project_id, "kinds": kinds},
+    )
 
 
 async def parents(connection: Connection, stage: Stage, place: str, portion: int) -> list[str]:
@@ -194,6 +226,6 @@ async def members_detach(connection: Connection, project_id: str) -> None:
 async def deletions_close(connection: Connection, tenant_id: str, now: datetime) -> None:
     """End the deletions of projects that went with their tenant."""
     await connection.execute(
-        "UPDATE deletions SET state = 'purged', ended_at = %s WHERE tenant_id = %s AND ended_at IS NULL",
+        f"UPDATE deletions SET state = 'purged', ended_at = %s, {_WAITS_FOR_NOTHING} WHERE tenant_id = %s AND ended_at IS NULL",
         (now, tenant_id),
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import machine, purge, queries, service
 from gpuaas_server.deletions.inventory import KEPT
-from gpuaas_server.deletions.machine import Decision, Snapshot, Step
+from gpuaas_server.deletions.machine import Decision, Snapshot, Step, wait_of
 from gpuaas_server.deletions.queries import DeletionRow, ScheduledDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -47,9 +47,12 @@ class DeletionReconciler:
     async def apply(self, tx: Tx, loaded: LoadedDeletion, decision: Decision) -> datetime | None:
         row = loaded.row
         if decision.step is Step.WAIT:
+            if decision.blocked:
+                noun = "project" if row.project_id else "tenant"
+                await queries.deletion_waits(tx.connection, row.id, wait_of(noun, loaded.snapshot.leftovers), tx.now)
             return decision.until
         if decision.step is Step.BEGIN:
-            begun = await queries.deletion_moved(tx.connection, row.id, "scheduled", "purging")
+            begun = await queries.deletion_moved(tx.connection, row.id, "scheduled", "purging", tx.now)
             return tx.now if begun else None
         if decision.step is Step.PURGE:
             return await self._purge(tx, row)
@@ -63,7 +66,10 @@ class DeletionReconciler:
         else:
             found = await purge.purge_project(tx, self._settings, row.project_id, self._portion)
         removed = Counter(row.removed) + found.removed
-        await queries.deletion_progressed(tx.connection, row.id, removed)
+        if found.wait is None:
+            await queries.deletion_progressed(tx.connection, row.id, removed, tx.now)
+        else:
+            await queries.deletion_waits(tx.connection, row.id, found.wait, tx.now)
         if not found.done:
             return tx.now + found.pause
         await self._finish(tx, row, dict(removed))

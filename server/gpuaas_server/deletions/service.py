@@ -5,6 +5,7 @@ from datetime import timedelta
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import queries
 from gpuaas_server.deletions.machine import can_undo, describe
+from gpuaas_server.deletions.progress import count_stuck
 from gpuaas_server.deletions.queries import NewDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.caller import Caller
@@ -17,6 +18,16 @@ from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.schemas import Project, Tenant
 from gpuaas_server.projects.service import DeletionTarget
 from gpuaas_server.work import leases
+
+__all__ = [
+    "WORK",
+    "count_stuck",
+    "project_delete",
+    "project_undelete",
+    "projects_of",
+    "tenant_delete",
+    "tenant_undelete",
+]
 
 WORK = "deletion"
 

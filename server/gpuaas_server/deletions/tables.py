@@ -17,8 +17,17 @@ deletions = sa.Table(
     sa.Column("requested_at", Timestamp, nullable=False),
     sa.Column("removed", JSONB, nullable=False, server_default="{}"),  # how many rows of which table went
     sa.Column("ended_at", Timestamp),
+    sa.Column("progressed_at", Timestamp),  # when it last removed something, or what it waits for became less or more
+    sa.Column("waits_for", sa.Text),  # what keeps it from its next step; NULL: nothing that it knows of
+    sa.Column("waits_count", sa.Integer),
+    sa.Column("waits_detail", sa.Text),
     sa.CheckConstraint("state IN ('scheduled', 'undone', 'purging', 'purged')", name="deletions_state"),
     sa.CheckConstraint("(ended_at IS NULL) = (state IN ('scheduled', 'purging'))", name="deletions_ended"),
+    sa.CheckConstraint("waits_for IN ('leftovers', 'artifacts', 'secrets')", name="deletions_waits_for"),
+    sa.CheckConstraint(
+        "(waits_for IS NULL) = (waits_count IS NULL) AND (waits_for IS NULL) = (waits_detail IS NULL)",
+        name="deletions_waits",
+    ),
     sa.Index(
         "deletions_live",
         "tenant_id",

@@ -7,6 +7,7 @@ from gpuaas_server.access import service as access
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.audit import service as audit
+from gpuaas_server.deletions import service as deletions
 from gpuaas_server.events import service as events
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
@@ -52,6 +53,7 @@ class HousekeepingReconciler:
 
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
         await nodes.count_ending_keys(tx, nodes.key_life(self._settings))
+        await deletions.count_stuck(tx)
         keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),

@@ -91,6 +91,7 @@ RULES: dict[str, Rule] = {
     "tenant_delete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
     "tenant_undelete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
     "tenant_export": _ADMINISTER_TENANT,
+    "deletion_list": _OPERATE,
     "project_delete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
     "project_undelete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
     "project_export": Rule(Level.PROJECT, _TENANT_ADMINS),

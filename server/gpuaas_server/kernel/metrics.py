@@ -63,6 +63,12 @@ certificate_failures = Counter(
 node_keys = Gauge(
     "gpuaas_node_keys", "Keys of node agents that have ended, or are late to be renewed.", ["state"], registry=registry
 )
+deletions_stuck = Gauge(
+    "gpuaas_deletions_stuck",
+    "Deletions of tenants and projects that have not got on for ten minutes, by what they wait for.",
+    ["stage"],
+    registry=registry,
+)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(
     "gpuaas_work_lag_seconds",
