@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from gpuaas_server.catalog.service import Manifest, Refusal
-from gpuaas_server.instances.host_problems import host_problem_of
+from gpuaas_server.instances.member_problems import problem_of
 from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.kernel.errors import Problem
 
@@ -64,7 +64,7 @@ def refuse_departure(found: Sequence[Refusal]) -> None:
 def _counts(members: Sequence[MemberRow], departure: Departure) -> Iterator[_Counts]:
     gone = {member.id for member in departure.leaving}
     there = [member for member in members if _has_host(member)]
-    serving = [member for member in there if member.status in _SERVING and member.operation_id is None]
+    serving = [member for member in there if _is_serving(member)]
     replaced = departure.kind == "replace"
     if not (replaced and departure.one_by_one):
         yield _Counts(_count(serving), _count(one for one in serving if one.id not in gone), "ready ", replaced)
@@ -73,8 +73,13 @@ def _counts(members: Sequence[MemberRow], departure: Departure) -> Iterator[_Cou
 
 
 def _has_host(member: MemberRow) -> bool:
-    problem = host_problem_of(member)
-    return not member.host_gone and (problem is None or problem.health != "unhealthy")
+    return not member.host_gone and member.host_lost_since is None
+
+
+def _is_serving(member: MemberRow) -> bool:
+    problem = problem_of(member, busy=False)
+    well = problem is None or problem.health != "unhealthy"
+    return well and member.status in _SERVING and member.operation_id is None
 
 
 def _count(members: Iterable[MemberRow]) -> Counter[str]:
