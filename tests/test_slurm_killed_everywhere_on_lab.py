@@ -36,7 +36,10 @@ def every_verb(lab: SlurmLab, name: str) -> list[Operation]:
     """
     asked = lab.sandbox.admin.instances
     intent = [Placement(component_key=key, allocation_id=lab.places[0]) for key in ("controller", "worker")]
-    new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD, inputs={"packages": "host"})
+    inputs = {"packages": "host"}
+    new = NewInstance(
+        app="slurm", name=name, placement_intent=intent, version=OLD, inputs=inputs, when_no_controller="queue"
+    )
     started = asked.create(lab.project_id, new)
     launched = started.instance.id
     done = [lab.succeeds(started.operation)]

@@ -29,7 +29,7 @@ def lab() -> Iterator[SlurmLab]:
 def launch_old(lab: SlurmLab, name: str) -> tuple[str, Operation]:
     """Of the older of two versions, on the first host."""
     intent = [Placement(component_key=key, allocation_id=lab.places[0]) for key in ("controller", "worker")]
-    new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD)
+    new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD, when_no_controller="queue")
     started = lab.sandbox.admin.instances.create(lab.project_id, new)
     return started.instance.id, lab.succeeds(started.operation)
 

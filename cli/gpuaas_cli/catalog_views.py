@@ -21,6 +21,7 @@ CATALOG: list[Column[CatalogApp]] = [
     Column("APP", lambda one: one.slug, whole=True),
     Column("NAME", lambda one: one.display_name),
     Column("LATEST", lambda one: one.latest, whole=True),
+    Column("CONTROLLER", lambda one: one.controller and one.controller.state, whole=True),
     Column("CATEGORY", lambda one: one.category),
     Column("DESCRIPTION", lambda one: one.description),
 ]
@@ -70,6 +71,8 @@ def print_app(session: Session, app: CatalogEntry) -> None:
         ("Versions", [f"{one.version} ({one.status})" for one in app.versions]),
         ("Shown", shown and f"{shown.version}, runtime {shown.runtime_version}, {shown.status}"),
         ("Notice", shown and shown.notice),
+        ("Controller", app.controller and app.controller.message),
+        ("Next step", app.controller and app.controller.next_step),
         *_manifest_fields(app.manifest),
     ]
     print_card(session, app, fields)

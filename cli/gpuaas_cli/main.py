@@ -13,6 +13,7 @@ from gpuaas_cli.commands import (
     artifacts,
     audit,
     config,
+    controllers,
     credentials,
     deletions,
     events,
@@ -47,6 +48,7 @@ sign_in.add_to(app)
 for name, room in (
     ("allocations", allocations),
     ("apps", apps),
+    ("controllers", controllers),
     ("versions", versions),
     ("instances", instances),
     ("operations", operations),

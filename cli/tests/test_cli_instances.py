@@ -211,7 +211,10 @@ def test_an_unclaimed_operation_is_cancelled_and_a_second_is_refused_with_the_fi
     operator: Any, app: str, boxes: list[str]
 ) -> None:
     places = ("--place", f"head={boxes[0]}", "--place", f"node={boxes[0]},{boxes[1]}")
-    made = operator("instances", "deploy", app, "--name", "alone", *places, "--set", "greeting=hi", "-o", "json")
+    launch = ("instances", "deploy", app, "--name", "alone", *places, "--set", "greeting=hi", "-o", "json")
+    refused = operator(*launch)
+    assert (refused.code, "no_controller" in refused.err, "Nobody runs a controller" in refused.err) == (5, True, True)
+    made = operator(*launch, "--queue")
     assert made.code == 0, made.err
     [instance] = made.items
     first = instance["operation_id"]
@@ -280,7 +283,7 @@ def test_what_does_not_fit_is_refused_with_every_reason(operator: Any, app: str,
 def test_on_a_terminal_the_schema_asks(operator: Any, app: str, boxes: list[str], configuration_home: Path) -> None:
     environment = {**os.environ, "XDG_CONFIG_HOME": str(configuration_home.parent), "NO_COLOR": "1"}
     places = ["--place", f"head={boxes[0]}", "--place", f"node={boxes[0]}"]
-    command = [sys.executable, "-m", "gpuaas_cli", "instances", "deploy", app, "--name", "asked", *places]
+    command = [sys.executable, "-m", "gpuaas_cli", "instances", "deploy", app, "--name", "asked", "--queue", *places]
     ours, theirs = pty.openpty()
     asked = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
     os.close(theirs)

@@ -38,6 +38,7 @@ def run_story(given: Mapping[str, str]) -> None:
     assert person.allocations.timeline(project, asked.id).items
 
     place = sdk.PlacementIntent(component_key="head", allocation_id=asked.id)
+    controller.controller.poll(project)  # a controller that polls is there, and what it serves may be launched
     started = person.instances.create(project, sdk.NewInstance(app=given["app"], name="old", placement_intent=[place]))
     work_off(controller, project, started.operation.id)
     *_, deployed = person.operations.follow(project, started.operation.id, SETTLE)

@@ -24,6 +24,7 @@ from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.console.route import ConsoleRoute, console_folder
+from gpuaas_server.controllers import endpoints as controllers
 from gpuaas_server.deletions import endpoints as deletions
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
@@ -62,6 +63,7 @@ NOUNS = (
     probe_endpoints,
     operation_endpoints,
     operations,
+    controllers,
     instances,
     events,
     access,

@@ -32,6 +32,8 @@ NAMED = {
     "allocation_list_all": "allocations.list",
     "app_list_all": "apps.list",
     "app_usage_report": "controller.report_usage",
+    "controller_heartbeat": "controller.heartbeat",
+    "controller_instance_list": "controller.instances",
     "controller_work": "controller.poll",
     "instance_health_report": "controller.report_health",
     "member_operation_create": "instances.change_members",

@@ -1,12 +1,14 @@
 """Connects the hooks of the nouns, once, before a process serves or works: what a noun calls in the nouns above it."""
 
 from gpuaas_server.access import service as access
+from gpuaas_server.admission.hooks import ConsentHooks, consent_hooks
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.hooks import AllocationHooks, allocation_hooks
 from gpuaas_server.allocations.host_changes import announce_host_change
 from gpuaas_server.artifacts.hooks import ArtifactHooks, artifact_hooks
 from gpuaas_server.catalog import service as catalog
-from gpuaas_server.catalog.hooks import VersionHooks, version_hooks
+from gpuaas_server.catalog.hooks import ControllerHooks, VersionHooks, controller_hooks, version_hooks
+from gpuaas_server.controllers import service as controllers
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.nodes.hooks import NodeHooks, node_hooks
@@ -19,6 +21,8 @@ async def _host_gone(tx: Tx, allocation_id: str, reason: str) -> None:
 
 
 def connect_hooks() -> None:
+    consent_hooks.connect(ConsentHooks(consented_apps=controllers.consented_apps))
+    controller_hooks.connect(ControllerHooks(statuses=controllers.statuses))
     node_hooks.connect(
         NodeHooks(host_changed=announce_host_change, release_allocations=allocations.allocations_release_on_node)
     )

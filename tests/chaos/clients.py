@@ -141,6 +141,7 @@ class Tenant:
             place = [{"component_key": "server", "allocation_id": made[0]}]
             path = f"{self.path}/instances"
             body: JsonObject = {"app": self.app_slug, "name": "{id}", "placement_intent": place}
+            body["when_no_controller"] = "queue"  # controllers are killed too
             launched = await self.session.change("instance_create", "POST", path, **body)
             if launched.accepted and launched.answer is not None:
                 await self.end_instance(launched.answer.body)

@@ -35,7 +35,14 @@ class EchoLab(LabApp):
     ) -> tuple[str, Operation]:
         """The version before the newest, so that there is one to go to."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
-        new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=version, inputs=inputs)
+        new = NewInstance(
+            app=self.slug,
+            name=name,
+            placement_intent=intent,
+            version=version,
+            inputs=inputs,
+            when_no_controller="queue",  # a test decides itself when a controller is there
+        )
         started = self.sandbox.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 

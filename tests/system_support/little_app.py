@@ -39,7 +39,8 @@ class LittleApp:
     def launch(self, allocation_id: str) -> tuple[str, str]:
         """The ids of the instance and of its deploy."""
         place = Placement(component_key="server", allocation_id=allocation_id)
-        new = NewInstance(app=self.slug, name=f"one-{secrets.token_hex(3)}", placement_intent=[place])
+        name = f"one-{secrets.token_hex(3)}"
+        new = NewInstance(app=self.slug, name=name, placement_intent=[place], when_no_controller="queue")
         started = self.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation.id
 

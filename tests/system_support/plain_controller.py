@@ -26,6 +26,7 @@ class Controller:
         self.faults: list[GpuaasError] = []
 
     def __enter__(self) -> "Controller":
+        self._client.controller.poll(self._project)  # from now on it is there, and its app may be launched
         self._thread.start()
         return self
 

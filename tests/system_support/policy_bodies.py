@@ -62,7 +62,12 @@ def app_version(caller: Caller, ids: Ids) -> object:
 def instance(caller: Caller, ids: Ids) -> object:
     """On an allocation that serves another one already: nothing is used up."""
     place = {"component_key": "server", "allocation_id": ids["allocation_id"]}
-    return {"app": ids["instance_app"], "name": slug(), "placement_intent": [place]}
+    queued = {"when_no_controller": "queue"}
+    return {"app": ids["instance_app"], "name": slug(), "placement_intent": [place], **queued}
+
+
+def controller_binding(caller: Caller, ids: Ids) -> object:
+    return {"app": ids["slug"], "service_account_id": ids["service_account_id"]}
 
 
 def drain(caller: Caller, ids: Ids) -> object:

@@ -128,6 +128,8 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "allocation_id": living.id,
         "ended_allocation_id": ended.id,
         "terminal_id": "trm_" + ended.id.removeprefix("alc_"),  # there is none
+        "controller_binding_id": "cbd_" + ended.id.removeprefix("alc_"),  # nor these two
+        "controller_consent_id": "ccs_" + ended.id.removeprefix("alc_"),
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,
         "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", kind="ssh_key").id,

@@ -119,3 +119,14 @@ def draft(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
 
 def entitlement(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
     return {"entitlement_id": fixture.admin.entitlements.grant(ids["tenant_id"], ids["slug"]).id}
+
+
+def controller_binding(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
+    accounts = fixture.admin.service_accounts
+    account = accounts.create(ids["project_id"], slug(), ["apps:control"], app_slugs=[ids["slug"]])
+    made = fixture.admin.controller_bindings.create(ids["project_id"], ids["slug"], account.id)
+    return {"controller_binding_id": made.id}
+
+
+def controller_consent(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
+    return {"controller_consent_id": fixture.admin.controller_consents.give(ids["tenant_id"], ids["slug"]).id}

@@ -261,6 +261,17 @@ RECIPES: dict[str, Recipe] = {
     "operation_cancel": Recipe({}, answers=SUCCESS | NOT_NOW),
     "operation_force": Recipe(REASON, answers=NOT_NOW),
     "controller_work": READ,
+    "controller_heartbeat": Recipe({"app": "echo", "replica": "matrix"}),
+    "controller_instance_list": Recipe(answers=frozenset({422})),  # it wants an app
+    "controller_replica_list": READ,
+    "controller_binding_list": READ,
+    # The account of the place controls nothing.
+    "controller_binding_create": Recipe(bodies.controller_binding, answers=NOT_ITS_APP),
+    "controller_binding_delete": Recipe(fresh=fresh.controller_binding),
+    "controller_offer_list": READ,
+    "controller_consent_list": READ,
+    "controller_consent_give": Recipe(lambda caller, ids: {"app": ids["slug"]}),
+    "controller_consent_withdraw": Recipe({}, fresh.controller_consent),
     "operation_claim": Recipe({"replica": "matrix"}, answers=NOT_ITS_APP),
     "operation_report": Recipe(_LEASE, answers=NOT_ITS_APP),
     "operation_complete": Recipe(_LEASE, answers=NOT_ITS_APP),

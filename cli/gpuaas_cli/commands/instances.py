@@ -57,6 +57,9 @@ def deploy(
             "--serve", help="Another project that it serves and whose allocations it may use; repeat for more."
         ),
     ] = None,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="Launch also when no controller serves the app now: it then waits for one.")
+    ] = False,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
@@ -67,7 +70,13 @@ def deploy(
     inputs = _inputs(session, where, app, version, file, assignments or ())
     others = [project_id(session, one) for one in serves or ()] or None
     new = NewInstance(
-        app=app, name=name, version=version, placement_intent=intent, inputs=inputs, served_projects=others
+        app=app,
+        name=name,
+        version=version,
+        placement_intent=intent,
+        inputs=inputs,
+        served_projects=others,
+        when_no_controller="queue" if queue else None,
     )
     started = session.client.instances.create(where, new)
     if watch:

@@ -62,6 +62,7 @@ export type User = Schemas["User"];
 export type ServiceAccount = Schemas["ServiceAccount"];
 export type ServiceAccountCertificate = Schemas["ServiceAccountCertificate"];
 export type ServiceAccountKey = Schemas["ServiceAccountKey"];
+export type ControllerOffer = Schemas["ControllerOffer"];
 export type Entitlement = Schemas["Entitlement"];
 export type App = Schemas["App"];
 export type AppVersion = Schemas["AppVersion"];

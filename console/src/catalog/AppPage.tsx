@@ -13,6 +13,7 @@ import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import classes from "./AppPage.module.css";
+import { ControllerPanel } from "./ControllerPanel";
 import { componentsOf, countName, demands, inputsOf, type Manifest, placementName } from "./manifest";
 import { useCatalogEntry } from "./queries";
 
@@ -40,10 +41,12 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
         badges={<StateBadge state={entry.shown.status} />}
         lead={entry.description}
         actions={
-          entry.latest && (
+          entry.allowed_actions.includes("instance_create") ? (
             <Button size="xs" onClick={() => void navigate({ to: `/launch/${entry.slug}` } as never)}>
               Launch
             </Button>
+          ) : (
+            entry.latest && <span className="dim">{entry.controller.message}</span>
           )
         }
       />
@@ -73,6 +76,7 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
             </ul>
           </Panel>
         </div>
+        <ControllerPanel app={entry} />
         <Panel title="Components" aside={demands(manifest.compatibility).join(" · ")}>
           <ul className={classes.rows}>
             {componentsOf(manifest).map((one) => (

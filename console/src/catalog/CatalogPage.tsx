@@ -7,6 +7,7 @@ import { Icon } from "../parts/Icon";
 import { Empty, Failed, Loading } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
+import { RelativeTime } from "../parts/RelativeTime";
 import { labelOf } from "../parts/states";
 import classes from "./CatalogPage.module.css";
 import { useCatalog } from "./queries";
@@ -85,6 +86,15 @@ function Card({ app }: { app: CatalogApp }) {
           <span className="dim">no version to launch</span>
         )}
         {app.own && <span className={classes.own}>yours</span>}
+      </p>
+      <p className="dim">
+        {app.controller.since ? (
+          <>
+            served by {app.controller.served_by} since <RelativeTime at={app.controller.since} />
+          </>
+        ) : (
+          app.controller.message
+        )}
       </p>
     </li>
   );

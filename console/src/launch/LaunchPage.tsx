@@ -64,6 +64,7 @@ function Form({ project, entry, onVersion }: FormProps) {
   const intent = placementsOf(chosen);
   const places = usePlacementCandidates(project, entry.slug, { version, chosen: intent });
   const missing = missingPlacements(componentsOf(manifest), chosen);
+  const served = entry.allowed_actions.includes("instance_create");
 
   const launch = useMutation({
     mutationFn: () =>
@@ -77,6 +78,7 @@ function Form({ project, entry, onVersion }: FormProps) {
             inputs: sentOf(inputs, values) as Values,
             placement_intent: intent,
             served_projects: [],
+            when_no_controller: "refuse",
           },
         }),
       ),
@@ -157,11 +159,16 @@ function Form({ project, entry, onVersion }: FormProps) {
           <Stack gap="md">
             <Review name={name} entry={entry} chosen={chosen} places={places.data} missing={missing} />
             {launch.error && <ProblemPanel problem={explained(launch.error)} />}
+            {!served && (
+              <p role="status">
+                {entry.controller.message} {entry.controller.next_step}
+              </p>
+            )}
             <Group justify="flex-end">
               <Button
                 type="submit"
                 loading={launch.isPending}
-                disabled={missing.length > 0 || (places.data?.refusals.length ?? 0) > 0}
+                disabled={!served || missing.length > 0 || (places.data?.refusals.length ?? 0) > 0}
               >
                 Launch
               </Button>

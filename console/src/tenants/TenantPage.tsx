@@ -19,6 +19,7 @@ import {
   tenantRenameSpec,
   tenantWipeSpec,
 } from "./actions";
+import { ControllerOffers } from "./ControllerOffers";
 import { DeletionBanner } from "./DeletionBanner";
 import { DeletionWaits } from "./DeletionWaits";
 import { stateOfPlace, tenantDeleteSpec, tenantExport, tenantUndeleteSpec } from "./deletionActions";
@@ -104,6 +105,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
         </Panel>
         <TenantProjects tenant={tenant} />
         <Entitlements tenant={tenant} />
+        <ControllerOffers tenantId={tenant.id} />
         <Trust tenant={tenant} />
         <TenantMembers tenant={tenant} />
         <TenantUsers tenant={tenant} />

@@ -51,6 +51,17 @@ export function useEntitlements(tenant_id: string) {
   );
 }
 
+export function useControllerOffers(tenant_id: string, app?: string) {
+  return useListing(keys.of("tenants", PLATFORM, tenant_id, "controller-offers", { app }), (after, signal) =>
+    body(
+      api.GET("/api/v1/tenants/{tenant_id}/controller-offers", {
+        params: { path: { tenant_id }, query: { limit: PAGE_SIZE, after, app } },
+        signal,
+      }),
+    ),
+  );
+}
+
 export function useTrustKeys(tenant_id: string) {
   return useListing(keys.of("tenants", PLATFORM, tenant_id, "trust-keys"), (after, signal) =>
     body(

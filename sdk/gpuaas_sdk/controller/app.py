@@ -58,6 +58,7 @@ class AppController:
     """Subclass this, set `slug`, and write the handlers that the app supports."""
 
     slug: str = ""
+    version: str | None = None  # of the controller; people see it beside who serves the app
     components: Sequence[str] = ()
     health_seconds: float = 30.0  # pause between two health checks
 

@@ -1,19 +1,22 @@
 """The API client of one controller replica: it polls for operations and claims them."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.errors import Conflict, NotFound
-from gpuaas_sdk.generated.models import Operation, WorkItem
+from gpuaas_sdk.generated.models import HeartbeatAccepted, ServedInstance, WorkItem
 
 POLL_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerClient:
-    """An `AsyncClient` bound to one project and to the name of one replica."""
+    """An `AsyncClient` bound to the project of its service account and to the name of one replica.
+
+    What it works on may be in other projects, of tenants that consent to this controller.
+    """
 
     api: AsyncClient
     project_id: str
@@ -21,20 +24,27 @@ class ControllerClient:
 
     async def poll(self) -> Sequence[WorkItem]:
         """Return the operations that wait for a controller. The server holds the call open until there is one."""
-        return await self.api.controller.poll(self.project_id, wait=POLL_SECONDS)
+        return await self.api.controller.poll(self.project_id, replica=self.replica, wait=POLL_SECONDS)
 
-    async def claim(self, operation_id: str) -> Lease | None:
+    async def claim(self, operation_id: str, project_id: str | None = None) -> Lease | None:
         """Claim an operation. Returns None when another replica was faster or the operation has ended."""
+        where = project_id or self.project_id
         try:
-            claimed = await self.api.controller.claim(self.project_id, operation_id, self.replica)
+            claimed = await self.api.controller.claim(where, operation_id, self.replica)
         except (Conflict, NotFound):
             return None
-        return Lease(self.api, self.project_id, claimed)
+        return Lease(self.api, where, claimed)
 
-    async def list_own_operations(self) -> list[str]:
+    async def list_own_operations(self) -> Sequence[WorkItem]:
         """Return the operations that a replica of this name had claimed before it ended; it may resume them immediately."""
-        claimed, running = await self._list_with_status("claimed"), await self._list_with_status("running")
-        return [one.id for one in (*claimed, *running) if one.replica == self.replica and one.phase is None]
+        return await self.api.controller.poll(self.project_id, replica=self.replica, claimed=True)
 
-    async def _list_with_status(self, status: str) -> list[Operation]:
-        return await self.api.operations.list(self.project_id, status=status).all()
+    async def list_instances(self, app: str) -> AsyncIterator[ServedInstance]:
+        """Yield the running instances that this controller serves, a page at a time."""
+        async for one in self.api.controller.instances(self.project_id, app=app):
+            yield one
+
+    async def send_heartbeat(self, app: str, version: str | None, stopping: bool = False) -> HeartbeatAccepted:
+        """Report that this replica is there, or that it ends. Without a live replica, launches of the app are refused."""
+        send = self.api.controller.heartbeat
+        return await send(self.project_id, app, self.replica, version=version, stopping=stopping or None)

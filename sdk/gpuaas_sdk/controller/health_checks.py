@@ -15,11 +15,11 @@ async def check_instances(app: AppController, client: ControllerClient) -> int:
     reported = 0
     if type(app).health is AppController.health:  # the app has no health check
         return reported
-    for short in await client.api.instances.list(client.project_id, status="running", app=app.slug).all():
+    async for short in client.list_instances(app.slug):
         if short.operation_id is not None:
             continue
         try:
-            snapshot = await _read_snapshot(client, short.id)
+            snapshot = await _read_snapshot(client, short.project_id, short.id)
             health = await app.health(snapshot)
             if health is None:
                 continue
@@ -31,15 +31,15 @@ async def check_instances(app: AppController, client: ControllerClient) -> int:
     return reported
 
 
-async def _read_snapshot(client: ControllerClient, instance_id: str) -> InstanceSnapshot:
-    instances, project_id = client.api.instances, client.project_id
+async def _read_snapshot(client: ControllerClient, project_id: str, instance_id: str) -> InstanceSnapshot:
+    instances = client.api.instances
     instance = await instances.show(project_id, instance_id)
     return InstanceSnapshot(instance, await instances.members(project_id, instance_id).all())
 
 
 async def _record_usage(client: ControllerClient, snapshot: InstanceSnapshot, health: Health) -> None:
     try:
-        await report_usage(client.api, client.project_id, snapshot.instance.id, health.usage)
+        await report_usage(client.api, snapshot.instance.project_id, snapshot.instance.id, health.usage)
         health.usage_recorded = True
     except GpuaasError as error:
         log.warning("The usage of %s is not recorded yet: %s", snapshot.instance.id, error)
@@ -49,7 +49,7 @@ async def _record_usage(client: ControllerClient, snapshot: InstanceSnapshot, he
 async def _report_health(client: ControllerClient, snapshot: InstanceSnapshot, health: Health) -> None:
     instance = snapshot.instance
     await client.api.controller.report_health(
-        client.project_id,
+        instance.project_id,
         instance.id,
         health.status,
         instance.generation,

@@ -136,10 +136,13 @@ class Lease:
         return self.project_id, self.operation_id, self.claimed.lease_token
 
     async def _checked(self, call: Awaitable[Answer]) -> Answer:
-        """Raises LeaseLost when the platform refuses the call because this replica no longer has the lease."""
+        """Raises LeaseLost when the platform refuses the call because this replica no longer has the lease.
+
+        `not_found`: the tenant has withdrawn its consent, and shows nothing any more.
+        """
         try:
             return await call
         except GpuaasError as error:
-            if error.code in ("lease_lost", "not_the_controller"):
+            if error.code in ("lease_lost", "not_the_controller", "not_found"):
                 raise LeaseLost(error.detail) from error
             raise

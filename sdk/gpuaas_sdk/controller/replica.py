@@ -12,6 +12,7 @@ from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.client import ControllerClient
 from gpuaas_sdk.controller.context import StepHook
 from gpuaas_sdk.controller.health_checks import check_instances
+from gpuaas_sdk.controller.heartbeats import Heartbeats
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.metrics import Metrics
 from gpuaas_sdk.controller.operation_runner import run_operation
@@ -43,15 +44,19 @@ class Replica:
         """Work until `stop` is called, or until the platform no longer accepts this service account."""
         unfinished = await self.client.list_own_operations()
         log.info("Connected to the platform. Operations to resume: %d", len(unfinished))
-        for operation_id in unfinished:
-            await self._start(operation_id)
+        for item in unfinished:
+            await self._start(item)
+        heartbeats = Heartbeats(self.app, self.client)
+        beating = asyncio.create_task(heartbeats.run())
         health_checks = asyncio.create_task(self._check_health_forever())
         try:
             while not self._stopping.is_set():
                 await self._poll_once()
         finally:
             health_checks.cancel()
-            await asyncio.wait({health_checks})
+            beating.cancel()
+            await asyncio.wait({health_checks, beating})
+            await heartbeats.end()
 
     async def stop(self, grace: float = 30.0) -> None:
         """Claim nothing new. Running operations finish their current step and go back to the platform for another replica."""
@@ -83,17 +88,17 @@ class Replica:
 
     async def _start_some(self, found: "list[WorkItem]") -> None:
         free = self.concurrency - len(self._running)
-        started = [await self._start(item.id) for item in found[:free]]
+        started = [await self._start(item) for item in found[:free]]
         if any(started):
             self._pause = FIRST_PAUSE
         else:  # other replicas claimed them first; they leave the list in a moment
             await self._back_off()
 
-    async def _start(self, operation_id: str) -> bool:
+    async def _start(self, item: WorkItem) -> bool:
         try:
-            lease = await self.client.claim(operation_id)
+            lease = await self.client.claim(item.id, item.project_id)
         except GpuaasError as error:
-            log.warning("%s was not claimed: %s", operation_id, error)
+            log.warning("%s was not claimed: %s", item.id, error)
             return False
         if lease is None:
             return False

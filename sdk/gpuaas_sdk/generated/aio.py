@@ -16,6 +16,10 @@ from gpuaas_sdk.generated.models import (
     CatalogApp,
     CatalogEntry,
     ClaimedOperation,
+    ControllerBinding,
+    ControllerConsent,
+    ControllerOffer,
+    ControllerReplica,
     CredentialDelivery,
     Deletion,
     EnrolmentToken,
@@ -25,6 +29,7 @@ from gpuaas_sdk.generated.models import (
     Evidence,
     FailureReport,
     HealthAccepted,
+    HeartbeatAccepted,
     HostReport,
     Instance,
     InstanceMember,
@@ -67,6 +72,7 @@ from gpuaas_sdk.generated.models import (
     RevokedSshCertificates,
     RuntimeSecret,
     SecretKey,
+    ServedInstance,
     ServedProjects,
     ServiceAccount,
     ServiceAccountCertificate,
@@ -679,13 +685,41 @@ class ControllerCalls(Calls):
         )
         return await self._read(Operation, request)
 
-    async def poll(self, project_id: str, *, wait: int | None = None) -> Sequence[WorkItem]:
-        """List the operations that no controller works on, oldest first. Only apps that the service account is bound to are
-        listed."""
+    async def heartbeat(
+        self,
+        project_id: str,
+        app: str,
+        replica: str,
+        *,
+        stopping: bool | None = None,
+        version: str | None = None,
+        generation: int | None = None,
+    ) -> HeartbeatAccepted:
+        """Report that a replica of this controller is there. Without one, launches of its app get `no_controller`."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "controller", "heartbeat"),
+            body=body_of({"app": app, "replica": replica}, {"stopping": stopping, "version": version}),
+            headers=if_match(generation),
+        )
+        return await self._read(HeartbeatAccepted, request)
+
+    def instances(self, project_id: str, *, app: str | None = None) -> Pages[ServedInstance]:
+        """List the running instances that this controller serves, oldest first: of its project and of tenants that consent."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "controller", "instances"), query={"app": app}
+        )
+        return self._pages(ServedInstance, request)
+
+    async def poll(
+        self, project_id: str, *, claimed: bool | None = None, replica: str | None = None, wait: int | None = None
+    ) -> Sequence[WorkItem]:
+        """List the operations that no controller works on, of this project and of tenants that consent, in turns. Only apps that
+        the service account is bound to are listed."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "controller", "work"),
-            query={"wait": wait},
+            query={"claimed": claimed, "replica": replica, "wait": wait},
             timeout=wait_timeout(wait),
         )
         return await self._items(WorkItem, request)
@@ -756,6 +790,85 @@ class ControllerCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(UsageReported, request)
+
+
+class ControllerBindingsCalls(Calls):
+    async def create(
+        self, project_id: str, app: str, service_account_id: str, *, generation: int | None = None
+    ) -> ControllerBinding:
+        """Bind an app of this project to one of its service accounts, which then controls it for every tenant that consents."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "controller-bindings"),
+            body=body_of({"app": app, "service_account_id": service_account_id}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(ControllerBinding, request)
+
+    async def delete(self, project_id: str, controller_binding_id: str, *, generation: int | None = None) -> None:
+        """Delete a controller binding. The service account serves no other tenant with this app; its leases there end."""
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "controller-bindings", controller_binding_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    def list(self, project_id: str) -> Pages[ControllerBinding]:
+        """List the controller bindings of the project's apps, newest first."""
+        request = Request(method="GET", path=path_of("projects", project_id, "controller-bindings"))
+        return self._pages(ControllerBinding, request)
+
+
+class ControllerConsentsCalls(Calls):
+    async def give(
+        self,
+        tenant_id: str,
+        app: str,
+        *,
+        permissions: Sequence[str] | None = None,
+        project_ids: Sequence[str] | None = None,
+        generation: int | None = None,
+    ) -> ControllerConsent:
+        """Consent to the controller of an app working in the tenant's projects. Given again, it holds for what is named now."""
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "controller-consents"),
+            body=body_of({"app": app}, {"permissions": permissions, "project_ids": project_ids}),
+            headers=if_match(generation),
+        )
+        return await self._read(ControllerConsent, request)
+
+    async def withdraw(
+        self, tenant_id: str, controller_consent_id: str, *, reason: str | None = None, generation: int | None = None
+    ) -> ControllerConsent:
+        """Withdraw a consent, at once: the controller sees nothing of the tenant, its leases end, and its access is revoked."""
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "controller-consents", controller_consent_id, "withdraw"),
+            body=body_of({}, {"reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(ControllerConsent, request)
+
+    def list(self, tenant_id: str) -> Pages[ControllerConsent]:
+        """List the consents of the tenant, newest first, withdrawn ones too."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "controller-consents"))
+        return self._pages(ControllerConsent, request)
+
+
+class ControllerOffersCalls(Calls):
+    def list(self, tenant_id: str, *, app: str | None = None) -> Pages[ControllerOffer]:
+        """List the apps whose publisher runs a controller, what it could do here, and what the tenant consents to."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "controller-offers"), query={"app": app})
+        return self._pages(ControllerOffer, request)
+
+
+class ControllerReplicasCalls(Calls):
+    async def list(self, project_id: str) -> Sequence[ControllerReplica]:
+        """List the replicas of the project's controllers that were seen within a day, the last one first."""
+        request = Request(method="GET", path=path_of("projects", project_id, "controller-replicas"))
+        return await self._items(ControllerReplica, request)
 
 
 class DeletionsCalls(Calls):
@@ -2341,6 +2454,10 @@ class CallGroups:
         self.audit = AuditCalls(transport)
         self.catalog = CatalogCalls(transport)
         self.controller = ControllerCalls(transport)
+        self.controller_bindings = ControllerBindingsCalls(transport)
+        self.controller_consents = ControllerConsentsCalls(transport)
+        self.controller_offers = ControllerOffersCalls(transport)
+        self.controller_replicas = ControllerReplicasCalls(transport)
         self.deletions = DeletionsCalls(transport)
         self.enrolment_tokens = EnrolmentTokensCalls(transport)
         self.entitlements = EntitlementsCalls(transport)

@@ -25,9 +25,14 @@ __all__ = [
     "ClaimedOperation",
     "ClosedKind",
     "ControllerAllocation",
+    "ControllerBinding",
+    "ControllerConsent",
     "ControllerInstance",
     "ControllerMember",
+    "ControllerOffer",
     "ControllerProject",
+    "ControllerReplica",
+    "ControllerStatus",
     "ControllerVersion",
     "CredentialDelivery",
     "Deletion",
@@ -42,6 +47,7 @@ __all__ = [
     "FailureReport",
     "HealthAccepted",
     "HealthReason",
+    "HeartbeatAccepted",
     "HostGpu",
     "HostReport",
     "Instance",
@@ -81,6 +87,7 @@ __all__ = [
     "OperationForced",
     "OperationProgress",
     "OperationStep",
+    "PermissionOffered",
     "Placement",
     "PlacementCandidate",
     "PlacementIntent",
@@ -107,6 +114,7 @@ __all__ = [
     "RuntimeSecret",
     "SealedBox",
     "SecretKey",
+    "ServedInstance",
     "ServedProject",
     "ServedProjects",
     "ServiceAccount",
@@ -405,6 +413,10 @@ class CatalogApp(Resource):
     latest: str | None = None
     # Active and deprecated versions, newest first.
     versions: list[CatalogVersion] = field(default_factory=list)
+    # Which controller serves the app in this project.
+    controller: ControllerStatus
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -474,6 +486,48 @@ class ControllerAllocation(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ControllerBinding(Resource):
+    """A service account of the publisher's project that controls an app for every tenant that consents."""
+
+    id: str
+    project_id: str = ""
+    app_id: str = ""
+    app_slug: str = ""
+    service_account_id: str = ""
+    service_account_name: str = ""
+    # Id of the person.
+    created_by: str = ""
+    created_at: datetime | None = None
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerConsent(Resource):
+    """A tenant's consent to the controller of an app. It holds until it is withdrawn."""
+
+    id: str
+    tenant_id: str = ""
+    app_id: str = ""
+    app_slug: str = ""
+    # What the controller may do.
+    permissions: list[str] = field(default_factory=list)
+    # Projects in which it may do so; null for all of the tenant.
+    project_ids: list[str] | None = None
+    # Id of the person.
+    given_by: str = ""
+    given_at: datetime | None = None
+    # Id of the person.
+    withdrawn_by: str | None = None
+    # Since when the controller may do nothing in the tenant.
+    withdrawn_at: datetime | None = None
+    # Why it was withdrawn.
+    withdrawn_reason: str | None = None
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerInstance(Resource):
     id: str
     name: str = ""
@@ -514,6 +568,32 @@ class ControllerMember(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ControllerOffer(Resource):
+    """An app whose publisher runs a controller for other tenants, and what a consent allows it to do."""
+
+    # Of the app.
+    id: str
+    slug: str = ""
+    display_name: str = ""
+    # Tenant that publishes the app.
+    publisher_tenant_id: str = ""
+    # Project that publishes the app.
+    publisher_project_id: str = ""
+    # Names of the controller's service accounts.
+    service_accounts: list[str] = field(default_factory=list)
+    # Whether a replica is live.
+    live: bool = False
+    # Since when the controller runs without a gap; null if it does not run.
+    since: datetime | None = None
+    # What the controller may do with a consent.
+    permissions: list[PermissionOffered] = field(default_factory=list)
+    # The tenant's consent; null if there is none.
+    consent: ControllerConsent | None = None
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerProject(Resource):
     """What a controller may know of a project that the instance serves."""
 
@@ -522,6 +602,47 @@ class ControllerProject(Resource):
     slug: str = ""
     # Whether this is the instance's own project.
     home: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerReplica(Resource):
+    service_account_id: str = ""
+    service_account_name: str = ""
+    app_slug: str = ""
+    # Name of the replica; `poll` for replicas that poll for work without heartbeats.
+    replica: str = ""
+    # Version that the controller reports.
+    version: str | None = None
+    # Since when the replica runs without a gap.
+    since: datetime | None = None
+    # When the last heartbeat arrived.
+    last_seen_at: datetime | None = None
+    # Whether it was seen within GPUAAS_CONTROLLER_SILENCE_SECONDS.
+    live: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerStatus(Resource):
+    """The controller that serves an app in a project, or why none does."""
+
+    # live: a controller serves this project now. silent: no replica was seen lately. no_consent: the tenant has not consented to the controller for this project. no_controller: no controller is run for this project.
+    state: str = ""
+    # Name of the controller's service account.
+    served_by: str | None = None
+    # Whether the service account is of this project and not of the publisher.
+    own: bool = False
+    # Since when the controller runs without a gap; null if it does not run.
+    since: datetime | None = None
+    # When a replica was last seen.
+    last_seen_at: datetime | None = None
+    # Version that the controller reports.
+    version: str | None = None
+    # Number of live replicas.
+    replicas: int = 0
+    # The state as a sentence.
+    message: str = ""
+    # What to do so that the app is served; null if it is.
+    next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -707,6 +828,18 @@ class HealthReason(Resource):
     member_id: str | None = None
     # What a person should do next.
     next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeartbeatAccepted(Resource):
+    # Slug of the app.
+    app: str = ""
+    # Name of the replica.
+    replica: str = ""
+    # Since when this replica runs without a gap.
+    since: datetime | None = None
+    # Send the next heartbeat within this number of seconds.
+    next_in_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1306,6 +1439,14 @@ class OperationStep(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PermissionOffered(Resource):
+    # Name of the permission.
+    name: str = ""
+    # What the controller may do with it.
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlacementCandidate(Resource):
     """An allocation of the project, and which components could run on it."""
 
@@ -1628,6 +1769,23 @@ class SecretKey(Resource):
     created_at: datetime | None = None
     # When the key was destroyed; every value is under a newer one.
     retired_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedInstance(Resource):
+    """A running instance, as its controller lists it."""
+
+    id: str
+    tenant_id: str = ""
+    # Project of the instance; use it in the path of further calls.
+    project_id: str = ""
+    name: str = ""
+    app_slug: str = ""
+    version: str = ""
+    status: str = ""
+    # Live operation on the whole instance; null if there is none.
+    operation_id: str | None = None
+    generation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2095,6 +2253,10 @@ class WorkItem(Resource):
     """An operation that waits for a controller. Claim it before you begin."""
 
     id: str
+    # Tenant of the operation: your own, or one that consents to this controller.
+    tenant_id: str = ""
+    # Project of the operation; use it in the path of further calls.
+    project_id: str = ""
     instance_id: str = ""
     app_slug: str = ""
     kind: str = ""
@@ -2239,6 +2401,8 @@ class NewInstance:
     served_projects: Sequence[str] | None = None
     # Version of the app. Absent: the newest that may be launched.
     version: str | None = None
+    # What to do if no controller serves the app here: `refuse` with `no_controller`, or `queue` the deploy operation until a controller claims it or its deadline passes.
+    when_no_controller: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ class CatalogApp:
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
         """Deploys an instance and returns its id and the operation. `places` are (component, allocation)."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
-        new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs)
+        new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs, when_no_controller="queue")
         started = self.sandbox.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 

@@ -109,12 +109,12 @@ class CrashPlan:
 class _CrashingClient(ControllerClient):
     plan: CrashPlan
 
-    async def claim(self, operation_id: str) -> Lease | None:
-        lease = await super().claim(operation_id)
+    async def claim(self, operation_id: str, project_id: str | None = None) -> Lease | None:
+        lease = await super().claim(operation_id, project_id)
         if lease is None:
             return None
         self.plan.crash_once(lease.claimed.operation, "claimed")
-        return _CrashingLease(self.api, self.project_id, lease.claimed, self.plan)
+        return _CrashingLease(self.api, lease.project_id, lease.claimed, self.plan)
 
 
 class _CrashingLease(Lease):

@@ -1,4 +1,5 @@
-"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants and projects.
+"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants, projects and
+consents to controllers.
 
 A change of any of them wakes the topic `identity`, which empties the cache of every process; a lost wake-up is made up for
 by the 10 s after which anything is read again.
@@ -6,12 +7,13 @@ by the 10 s after which anything is read again.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from gpuaas_server.admission.hooks import consent_hooks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.rows import BrowserSessionRow
 from gpuaas_server.identity.service import TOPIC, Claims, Principal, read_principal, session_read, verifying_keys
@@ -63,6 +65,7 @@ class Directory:
         self.principals = Cache(self._read_principal)
         self.projects = Cache(self._read_project)
         self.tenants = Cache(self._read_tenant)
+        self.consents = Cache(self._read_consents)  # by service account, tenant and project, with blanks between
         self.sessions = Cache(self._read_session)  # by the digest of the cookie's secret, in hexadecimal
         self._tokens: dict[str, Claims] = {}
         self._keys: dict[str, tuple[Ed25519PublicKey, datetime | None]] = {}
@@ -91,6 +94,7 @@ class Directory:
         self.principals.forget()
         self.projects.forget()
         self.tenants.forget()
+        self.consents.forget()
         self.sessions.forget()
         self._keys_read_at = -REMEMBERED_SECONDS
 
@@ -131,6 +135,11 @@ class Directory:
     async def _read_project(self, project_id: str) -> CallTarget | None:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await projects.project_target(connection, project_id)
+
+    async def _read_consents(self, place: str) -> Mapping[str, Sequence[str]] | None:
+        account_id, tenant_id, project_id = place.split(" ")
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await consent_hooks().consented_apps(connection, account_id, tenant_id, project_id) or None
 
     async def _read_session(self, digest: str) -> BrowserSessionRow | None:
         async with self._platform.database.connection(PLATFORM) as connection:

@@ -12,6 +12,8 @@ from fastapi import Request
 from gpuaas_server.admission import refusals
 from gpuaas_server.admission.directory import Directory
 from gpuaas_server.identity.service import (
+    CONTROL,
+    PERMISSION_OF_ACTION,
     RULES,
     CookieSecret,
     Level,
@@ -171,6 +173,7 @@ class IdentityGate:
             if principal.platform_roles:
                 raise Problem("not_found")  # they see everything, so there is none; nothing was refused
             raise await self._refusals.denied(request, actor, action, Verdict.HIDDEN, None)
+        principal = await self._with_consent(principal, action, target)
         verdict = decide(principal, action, target.tenant_id or None, target.project_id)
         if verdict is not Verdict.ALLOWED:
             raise await self._refusals.denied(request, actor, action, verdict, target)
@@ -184,6 +187,18 @@ class IdentityGate:
                 await self.paces.changes.wait_turn(target.tenant_id)
         return Admission(actor, principal.database_scope, _caller(principal, target))
 
+    async def _with_consent(self, principal: Principal, action: str, target: CallTarget) -> Principal:
+        """The principal as the tenant's consent makes it: a controller in a project that is not its own."""
+        permission = PERMISSION_OF_ACTION.get(action)
+        elsewhere = target.project_id is not None and target.project_id not in principal.project_roles
+        if permission is None or not elsewhere or not principal.scopes >= CONTROL:
+            return principal
+        consents = await self._directory.consents.get(f"{principal.id} {target.tenant_id} {target.project_id}") or {}
+        apps = frozenset(slug for slug, permissions in consents.items() if permission in permissions)
+        if not principal.apps & apps:
+            return principal
+        return principal.by_consent(target.tenant_id, target.project_id or "", apps)
+
 
 def _may_while_disabled(principal: Principal, action: str) -> bool:
     return bool(principal.platform_roles) or RULES[action].while_disabled
@@ -192,7 +207,8 @@ def _may_while_disabled(principal: Principal, action: str) -> bool:
 def _caller(principal: Principal, target: CallTarget) -> Caller:
     roles = principal.roles_at(target.tenant_id, target.project_id) if target.tenant_id else principal.everywhere
     roles_in = partial(principal.roles_at, target.tenant_id or None)
-    return Caller(principal.id, target.tenant_id, target.project_id or "", roles, principal.apps, roles_in)
+    by_consent = bool(principal.database_scope.controller)
+    return Caller(principal.id, target.tenant_id, target.project_id or "", roles, principal.apps, by_consent, roles_in)
 
 
 def _actor(request: Request, principal: Principal) -> Actor:

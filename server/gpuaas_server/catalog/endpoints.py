@@ -161,8 +161,8 @@ async def catalog_list(
     limit: PageLimit = 50,
 ) -> Response:
     """List the apps that this project may launch."""
-    tenant_id = call.caller.tenant_id
-    return await call.read(lambda connection: entries.catalog_list(connection, tenant_id, search, after, limit))
+    caller, settings, now = call.caller, call.platform.settings, call.platform.clock()
+    return await call.read(lambda c: entries.catalog_list(c, settings, now, caller, search, after, limit))
 
 
 @router.get("/projects/{project_id}/catalog/{slug}", response_model=CatalogEntry, responses=problem_responses())
@@ -170,8 +170,8 @@ async def catalog_show(
     project_id: ProjectId, slug: AppSlug, call: Annotated[Call, admitted("catalog_show")], version: VersionName = None
 ) -> Response:
     """Show an app of the catalogue, with the manifest of the named version or of the newest active one."""
-    tenant_id = call.caller.tenant_id
-    return await call.read(lambda connection: entries.catalog_show(connection, tenant_id, slug, version))
+    caller, settings, now = call.caller, call.platform.settings, call.platform.clock()
+    return await call.read(lambda c: entries.catalog_show(c, settings, now, caller, slug, version))
 
 
 @router.get("/apps", response_model=Page[App], responses=problem_responses())

@@ -2,37 +2,54 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 
 from gpuaas_server.catalog import queries
+from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, CatalogVersionRow
-from gpuaas_server.catalog.schemas import CatalogApp, CatalogEntry, CatalogVersion
+from gpuaas_server.catalog.schemas import CatalogApp, CatalogEntry, CatalogVersion, ControllerStatus
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.kernel.settings import Settings
 
 _SHOWN = 20  # versions of an app, newest first
 _MOST_WORDS = 8
 
 
 async def catalog_list(
-    connection: Connection, tenant_id: str, search: str, after: str | None, limit: int
+    connection: Connection,
+    settings: Settings,
+    now: datetime,
+    caller: Caller,
+    search: str,
+    after: str | None,
+    limit: int,
 ) -> Page[CatalogApp]:
     words = search.casefold().split()[:_MOST_WORDS]
-    apps = await queries.catalog_list(connection, tenant_id, words, after, limit + 1)
+    apps = await queries.catalog_list(connection, caller.tenant_id, words, after, limit + 1)
     versions: dict[str, list[CatalogVersion]] = defaultdict(list)
     for row in await queries.catalog_versions(connection, [app.id for app in apps], _SHOWN):
         versions[row.app_id].append(_version(row))
-    return Page[CatalogApp].of([_app(app, tenant_id, versions[app.id]) for app in apps], limit)
+    place = (caller.tenant_id, caller.project_id)
+    serving = await controller_hooks().statuses(connection, settings, now, *place, [app.slug for app in apps])
+    return Page[CatalogApp].of([_app(app, caller, versions[app.id], serving[app.slug]) for app in apps], limit)
 
 
-async def catalog_show(connection: Connection, tenant_id: str, slug: str, version: str | None) -> CatalogEntry:
+async def catalog_show(
+    connection: Connection, settings: Settings, now: datetime, caller: Caller, slug: str, version: str | None
+) -> CatalogEntry:
     """Show the app with the manifest of the version that was asked for, else the newest active one, else the newest."""
-    app = await queries.catalog_app(connection, tenant_id, slug)
+    app = await queries.catalog_app(connection, caller.tenant_id, slug)
     if app is None:
         raise not_found("app", slug)
     versions = [_version(row) for row in await queries.catalog_versions(connection, [app.id], _SHOWN)]
-    listed = _app(app, tenant_id, versions)
+    place = (caller.tenant_id, caller.project_id)
+    serving = await controller_hooks().statuses(connection, settings, now, *place, [slug])
+    listed = _app(app, caller, versions, serving[slug])
     wanted = version or listed.latest or (versions[0].version if versions else None)
     if wanted is None:
         raise Problem("not_found", f"{slug} has no version that could be launched yet.", target=slug)
@@ -46,6 +63,16 @@ def _version(row: CatalogVersionRow | AppVersionRow) -> CatalogVersion:
     return CatalogVersion(**fields_of(row))
 
 
-def _app(row: AppRow, tenant_id: str, versions: Sequence[CatalogVersion]) -> CatalogApp:
+def _app(row: AppRow, caller: Caller, versions: Sequence[CatalogVersion], controller: ControllerStatus) -> CatalogApp:
     latest = next((one.version for one in versions if one.status == "active"), None)
-    return CatalogApp(**fields_of(row), own=row.tenant_id == tenant_id, latest=latest, versions=list(versions))
+    launchable = latest is not None and controller.state == "live"
+    offered = controller.state != "no_controller" and not controller.own
+    possible = [*(["instance_create"] if launchable else []), *(["controller_consent_give"] if offered else [])]
+    return CatalogApp(
+        **fields_of(row),
+        own=row.tenant_id == caller.tenant_id,
+        latest=latest,
+        versions=list(versions),
+        controller=controller,
+        allowed_actions=identity.allowed_actions(caller, possible),
+    )

@@ -1,11 +1,14 @@
-"""What the catalogue asks of, and tells, the noun that uses versions of apps: instances."""
+"""What the catalogue asks of, and tells, the nouns above it: instances use versions, and controllers serve apps."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from gpuaas_server.catalog.schemas import ControllerStatus
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.hooks import Hook
+from gpuaas_server.kernel.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +20,14 @@ class VersionHooks:
 
 
 version_hooks: Hook[VersionHooks] = Hook("version_hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerHooks:
+    # By tenant, project and slugs: who would do the work of each app there.
+    statuses: Callable[
+        [Connection, Settings, datetime, str, str, Sequence[str]], Awaitable[Mapping[str, ControllerStatus]]
+    ]
+
+
+controller_hooks: Hook[ControllerHooks] = Hook("controller_hooks")

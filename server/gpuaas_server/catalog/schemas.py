@@ -121,6 +121,23 @@ class CatalogVersion(BaseModel):
     retire_at: datetime | None = Field(description="The version is not retired before this time.")
 
 
+class ControllerStatus(BaseModel):
+    """The controller that serves an app in a project, or why none does."""
+
+    state: Literal["live", "silent", "no_consent", "no_controller"] = Field(
+        description="live: a controller serves this project now. silent: no replica was seen lately. no_consent: the tenant"
+        " has not consented to the controller for this project. no_controller: no controller is run for this project."
+    )
+    served_by: str | None = Field(description="Name of the controller's service account.")
+    own: bool = Field(description="Whether the service account is of this project and not of the publisher.")
+    since: datetime | None = Field(description="Since when the controller runs without a gap; null if it does not run.")
+    last_seen_at: datetime | None = Field(description="When a replica was last seen.")
+    version: str | None = Field(description="Version that the controller reports.")
+    replicas: int = Field(description="Number of live replicas.")
+    message: str = Field(description="The state as a sentence.")
+    next_step: str | None = Field(description="What to do so that the app is served; null if it is.")
+
+
 class CatalogApp(BaseModel):
     """An app, as projects that may launch it see it."""
 
@@ -133,6 +150,8 @@ class CatalogApp(BaseModel):
     own: bool = Field(description="Whether your tenant publishes the app.")
     latest: str | None = Field(description="The newest active version, which a launch without a version uses.")
     versions: list[CatalogVersion] = Field(description="Active and deprecated versions, newest first.")
+    controller: ControllerStatus = Field(description="Which controller serves the app in this project.")
+    allowed_actions: AllowedActions
 
 
 class CatalogEntry(CatalogApp):

@@ -33,7 +33,9 @@ __all__ = [
     "VersionNotice",
     "active_versions_on_digest",
     "app_document",
+    "app_for_tenant",
     "app_list",
+    "app_of_project",
     "app_show",
     "app_visibility_set",
     "check_footprints",
@@ -158,6 +160,22 @@ async def active_versions_on_digest(connection: Connection, project_id: str, dig
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
     """Name the versions of the publishing project that are not retired and refer to the artifact, as `app version`."""
     return await queries.versions_on_digest(connection, project_id, digest, limit)
+
+
+async def app_for_tenant(connection: Connection, tenant_id: str, slug: str) -> AppRow:
+    """Return the app if a project of this tenant may see it in its catalogue."""
+    app = await queries.catalog_app(connection, tenant_id, slug)
+    if app is None:
+        raise not_found("app", slug)
+    return app
+
+
+async def app_of_project(connection: Connection, project_id: str, slug: str) -> AppRow:
+    """Return the app if this project publishes it."""
+    app = await queries.app_by_slug(connection, slug)
+    if app is None or app.project_id != project_id:
+        raise not_found("app of this project", slug)
+    return app
 
 
 async def app_list(

@@ -31,6 +31,7 @@ apps = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.UniqueConstraint("slug", name="apps_one_per_slug"),
     sa.UniqueConstraint("id", "tenant_id", name="apps_with_tenant"),
+    sa.UniqueConstraint("id", "project_id", name="apps_with_project"),
     sa.CheckConstraint(f"visibility IN {VISIBILITIES}", name="apps_visibility"),
     sa.ForeignKeyConstraint(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="apps_own_project"

@@ -263,6 +263,13 @@ TENANT_TABLES = (
         ("tenant_id",),
     ),
     ExportedTable("entitlement", "entitlements", "id, app_id, granted_by, created_at", _OF_TENANT),
+    ExportedTable(
+        "controller_consent",
+        "controller_consents",
+        "id, app_id, app_slug, permissions, project_ids, given_by, given_at, last_claimed_at, withdrawn_by, withdrawn_at,"
+        " withdrawn_reason",
+        _OF_TENANT,
+    ),
 )
 TENANT_AUDIT = ExportedTable("audit_record", "audit_records", _AUDIT_COLUMNS, _OF_TENANT)
 

@@ -50,7 +50,16 @@ PROJECT_STAGES = (
         (("app_instance_events", "instance_id"), ("app_members", "instance_id"), ("instance_projects", "instance_id")),
     ),
     Stage("instance_projects", "project_id = %(place)s AND until IS NOT NULL"),  # of other projects' instances
-    Stage("apps", "project_id = %(place)s", (("app_versions", "app_id"), ("entitlements", "app_id"))),
+    Stage(
+        "apps",
+        "project_id = %(place)s",
+        (
+            ("app_versions", "app_id"),
+            ("entitlements", "app_id"),
+            ("controller_bindings", "app_id"),
+            ("controller_consents", "app_id"),
+        ),
+    ),
     Stage(
         "publish_intents",
         "project_id = %(place)s AND ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM work_items w"
@@ -67,6 +76,7 @@ PROJECT_STAGES = (
         (
             ("service_account_keys", "service_account_id"),
             ("service_account_certificates", "service_account_id"),
+            ("controller_replicas", "service_account_id"),
             ("idempotency_keys", "owner_id"),
         ),
     ),
@@ -93,6 +103,7 @@ TENANT_STAGES = (
     Stage("trust_keys", "tenant_id = %(place)s"),
     Stage("trust_policies", "tenant_id = %(place)s"),
     Stage("entitlements", "tenant_id = %(place)s"),
+    Stage("controller_consents", "tenant_id = %(place)s"),
     Stage("quotas", "scope_id = %(place)s"),
 )
 TENANT_LAST = Stage("tenants", "id = %(place)s")

@@ -1,13 +1,14 @@
 """The caller as the policy sees them: a plain value, made from the rows that callers.py reads."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gpuaas_server.identity.certificate_rules import NO_RULES, CertificateRules
 from gpuaas_server.kernel.database import PLATFORM, Scope
 
 NOTHING: frozenset[str] = frozenset()
+CONTROL = frozenset({"apps:control"})
 
 # Every user and every service account has one of these roles; the others are given by a binding.
 USER = "user"
@@ -66,6 +67,19 @@ class Principal:
         if project_id is None:
             return self.tenant_roles
         return self.project_roles.get(project_id, self.tenant_admin_roles)
+
+    def by_consent(self, tenant_id: str, project_id: str, apps: frozenset[str]) -> "Principal":
+        """The controller of these apps in a project whose tenant consents to it: there it holds `apps:control` and no more."""
+        return replace(
+            self,
+            tenant_id=tenant_id,
+            scopes=CONTROL,
+            tenant_roles=NOTHING,
+            project_roles={project_id: CONTROL},
+            everywhere=CONTROL,
+            apps=self.apps & apps,
+            database_scope=Scope(tenant_id, controller=self.id),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from gpuaas_server.identity.certificates import (
     certificates_end,
     certificates_of_authority,
 )
+from gpuaas_server.identity.consent_permissions import DESCRIPTIONS, PERMISSION_OF_ACTION, PERMISSIONS, PermissionName
 from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
 from gpuaas_server.identity.logins import account_token
 from gpuaas_server.identity.members import RoleTarget, member_list, member_remove, member_set
@@ -25,6 +26,7 @@ from gpuaas_server.identity.policy import (
 )
 from gpuaas_server.identity.principals import (
     ACCESS_END,
+    CONTROL,
     CONTROLLER_LEASES_END,
     SERVICE_ACCOUNT,
     SSH_KEYS_DELETE,
@@ -33,6 +35,7 @@ from gpuaas_server.identity.principals import (
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.rates import RateLimit, count_attempt, refuse_over
+from gpuaas_server.identity.rows import ServiceAccountRow
 from gpuaas_server.identity.rules import PLATFORM_ROLES, Level, Rule, Verdict
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
@@ -45,7 +48,11 @@ from gpuaas_server.kernel.database import Connection
 
 __all__ = [
     "ACCESS_END",
+    "CONTROL",
     "CONTROLLER_LEASES_END",
+    "DESCRIPTIONS",
+    "PERMISSIONS",
+    "PERMISSION_OF_ACTION",
     "PLATFORM_ROLES",
     "RULES",
     "SSH_KEYS_DELETE",
@@ -56,6 +63,7 @@ __all__ = [
     "Level",
     "Member",
     "NewCertificate",
+    "PermissionName",
     "Principal",
     "ProjectMemberSet",
     "RateLimit",
@@ -88,6 +96,7 @@ __all__ = [
     "refuse_forged",
     "refuse_over",
     "reset_admin",
+    "service_account_of",
     "session_read",
     "session_slide",
     "sessions_forget",
@@ -102,6 +111,11 @@ __all__ = [
 def bound_apps(caller: Caller) -> list[str]:
     """The slugs of the apps that the caller, a service account, is the controller of."""
     return sorted(caller.apps)
+
+
+async def service_account_of(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
+    """The account, if it is one of the project."""
+    return await account_queries.service_account_show(connection, project_id, account_id)
 
 
 async def apps_controlled(connection: Connection, account_id: str) -> list[str]:

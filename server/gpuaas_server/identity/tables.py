@@ -89,6 +89,7 @@ service_accounts = sa.Table(
     ),
     sa.UniqueConstraint("project_id", "name", name="service_accounts_one_per_name"),
     sa.UniqueConstraint("id", "tenant_id", name="service_accounts_with_tenant"),
+    sa.UniqueConstraint("id", "project_id", name="service_accounts_with_project"),
 )
 
 service_account_keys = sa.Table(

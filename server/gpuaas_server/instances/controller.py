@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import teardown, watches
 from gpuaas_server.instances.controller_access import end_access
@@ -45,6 +46,8 @@ async def operation_claim(
 ) -> ClaimedOperation:
     await operations.schedule(tx, [operation_id], tx.now + limits.lease)
     locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
+    if caller.by_consent:
+        await controllers.note_claim(tx, operation.tenant_id, operation.app_slug)
     claimed, token = await operations.claim_lease(tx, limits, operation, body.replica)
     if operation.attempt == 0:
         _begin(locked, operation)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gpuaas_server.access import service as access
 from gpuaas_server.artifacts import service as artifacts
+from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import member_queries, queries
 from gpuaas_server.instances.rows import MemberRow
@@ -39,6 +40,13 @@ async def leased_operation(
     mine = [m for m in members if operation.target == "instance" or m.id in named]
     attempted = instance.attempted if operation.kind in CHANGES_VERSION else None
     version = attempted or instance.current_version()
+    owners = {member.allocation_id: member.place_project_id or project_id for member in members}
+    opened = allocations_opened(version["manifest"]["components"], members, mine)
+    if (
+        caller.by_consent
+    ):  # a machine of a project that the consent does not name stays shut, whoever's instance is on it
+        covered = await controllers.projects_covered(connection, operation.tenant_id, operation.app_slug)
+        opened = tuple(one for one in opened if covered is None or owners[one] in covered)
     return LeasedOperation(
         operation_id,
         operation.instance_id,
@@ -46,8 +54,8 @@ async def leased_operation(
         project_id,
         operation.app_slug,
         operation.kind,
-        allocations_opened(version["manifest"]["components"], members, mine),
-        {member.allocation_id: member.place_project_id or project_id for member in members},
+        opened,
+        owners,
         version["digest"],
         version["publisher_project_id"],
         operation.deadline_at,

@@ -49,14 +49,15 @@ _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
     status_code=201,
     response_model=InstanceStarted,
     responses=problem_responses(
-        "already_exists", "not_launchable", "placement_refused", "inputs_invalid", "document_invalid"
+        "already_exists", "not_launchable", "no_controller", "placement_refused", "inputs_invalid", "document_invalid"
     ),
 )
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
     """Launch an app on allocations of the project. The answer names the deploy operation to follow."""
-    return await call.change(lambda tx: service.instance_create(tx, call.caller, body), status=201)
+    settings = call.platform.settings
+    return await call.change(lambda tx: service.instance_create(tx, settings, call.caller, body), status=201)
 
 
 @router.get(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gpuaas_server.controllers import service as controllers
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.service import TaskRow
 from gpuaas_server.identity import service as identity
@@ -130,7 +131,8 @@ def _snapshot(row: OperationRow, evidence: Evidence | None, attempts: int) -> Sn
 
 
 class ControllerLeasesReconciler:
-    """Ends the leases of a service account that may no longer control an app: another replica resumes the operations.
+    """Ends the leases of a service account that may no longer control an app, or not there: another replica resumes the
+    operations.
 
     The subject is the service account. What it may control is asked anew, so the worker can run at any time.
     """
@@ -139,7 +141,7 @@ class ControllerLeasesReconciler:
 
     async def load(self, connection: Connection, subject: str) -> Sequence[str]:
         """Operations that the account holds the lease of and may not work on any more."""
-        return await operations.leased_beyond(connection, subject, await identity.apps_controlled(connection, subject))
+        return await controllers.leased_without_right(connection, subject)
 
     def decide(self, operation_ids: Sequence[str], now: datetime) -> Sequence[str]:
         return operation_ids

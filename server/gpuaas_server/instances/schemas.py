@@ -107,6 +107,11 @@ class InstanceCreate(Body):
     )
     inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
     deadline_seconds: DeadlineSeconds | None = None
+    when_no_controller: Literal["refuse", "queue"] = Field(
+        default="refuse",
+        description="What to do if no controller serves the app here: `refuse` with `no_controller`, or `queue` the deploy"
+        " operation until a controller claims it or its deadline passes.",
+    )
 
 
 class HealthReason(BaseModel):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.service import Manifest, from_document
+from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, queries, served_projects
 from gpuaas_server.instances.allocation_changes import (
@@ -39,6 +40,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import BRINGS_CURRENT, OperationRequest
 from gpuaas_server.projects.service import ProjectFacts
@@ -67,7 +69,7 @@ __all__ = [
 ]
 
 
-async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> InstanceStarted:
+async def instance_create(tx: Tx, settings: Settings, caller: Caller, body: InstanceCreate) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
     tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
@@ -79,6 +81,8 @@ async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> Insta
     await launch.check_placements(
         tx.connection, project_id, version.manifest, requested, allocations, served=list(served)
     )
+    if body.when_no_controller == "refuse":
+        await controllers.require_controller(tx.connection, settings, tx.now, tenant_id, project_id, body.app)
     await queries.name_lock(tx.connection, project_id, body.name)
     if await queries.instance_name_taken(tx.connection, project_id, body.name):
         raise Problem("already_exists", f"The project has an instance named {body.name}.")

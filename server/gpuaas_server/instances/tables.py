@@ -68,6 +68,7 @@ app_instances = sa.Table(
     sa.Index("app_instances_by_health", "project_id", "health", "id"),
     sa.Index("app_instances_by_app", "project_id", "app_slug", "id"),
     sa.Index("app_instances_by_digest", "digest", postgresql_where=sa.text("decommissioned_at IS NULL")),
+    sa.Index("app_instances_served", "app_slug", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_version", "version_id", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_tenant", "tenant_id", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
     # Versions that an instance could return to, or was to change to: a revocation looks at them too.

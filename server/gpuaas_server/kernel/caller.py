@@ -17,6 +17,7 @@ class Caller:
     project_id: str = ""  # in the path; empty where there is none
     roles: frozenset[str] = frozenset()  # in that place; a service account has its scopes like roles
     apps: frozenset[str] = frozenset()  # slugs of the apps that a service account is the controller of
+    by_consent: bool = False  # a controller of another project, which the tenant consents to
     # What the caller holds in another project of the tenant, for the few verbs that reach into a second one.
     roles_in: Callable[[str], frozenset[str]] = _no_roles
 

@@ -35,10 +35,14 @@ _refusing: dict[str, tuple[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rows the database shows: those of one tenant, or, for platform roles and the worker, all."""
+    """Which rows the database shows: those of one tenant, or, for platform roles and the worker, all.
+
+    `controller` names a service account that acts beyond its own project: of apps it sees those that the tenants consent to.
+    """
 
     tenant_id: str
     platform: bool = False
+    controller: str = ""
 
 
 PLATFORM = Scope(tenant_id="", platform=True)
@@ -194,8 +198,9 @@ async def _enter_scope(connection: Connection, scope: Scope) -> None:
         return
     connection.gpuaas_scope = None  # type: ignore[attr-defined]
     await connection.execute(
-        "SELECT set_config('gpuaas.tenant', %s, false), set_config('gpuaas.platform', %s, false)",
-        (scope.tenant_id, "on" if scope.platform else "off"),
+        "SELECT set_config('gpuaas.tenant', %s, false), set_config('gpuaas.platform', %s, false),"
+        " set_config('gpuaas.controller', %s, false)",
+        (scope.tenant_id, "on" if scope.platform else "off", scope.controller),
     )
     connection.gpuaas_scope = scope  # type: ignore[attr-defined]
 

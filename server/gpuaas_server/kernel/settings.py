@@ -223,6 +223,12 @@ class Settings(BaseSettings):
         le=3600,
         description="Another controller may resume an operation after this time without a report.",
     )
+    controller_silence_seconds: int = Field(
+        default=60,
+        ge=5,
+        le=3600,
+        description="Silence of a controller after which nothing is launched that only it would serve.",
+    )
     operation_verify_seconds: int = Field(
         default=900, ge=10, description="Time limit for the inspection of the hosts after a teardown."
     )

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -95,14 +95,16 @@ class Wakeups:
                 if not self._waiters[topic]:
                     del self._waiters[topic]
 
-    async def first(self, topic: str, look: Callable[[], Awaitable[Look[Found]]], seconds: float) -> Found:
-        """A long poll: the first look that finds enough, or the last one when `seconds` are over.
+    async def first(
+        self, topic: str, look: Callable[[], Awaitable[Look[Found]]], seconds: float, further: Sequence[str] = ()
+    ) -> Found:
+        """A long poll: the first look that finds enough, or the last one when `seconds` are over. `further` topics wake it too.
 
         The end of the time is no wake-up, so it causes no further look.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        async with self.waiting(topic) as woken:
+        async with self.waiting(topic, *further) as woken:
             while True:
                 woken.clear()
                 seen = await look()

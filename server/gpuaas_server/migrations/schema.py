@@ -7,6 +7,7 @@ import gpuaas_server.artifacts.tables
 import gpuaas_server.audit.tables
 import gpuaas_server.capacity.tables
 import gpuaas_server.catalog.tables
+import gpuaas_server.controllers.tables
 import gpuaas_server.deletions.tables
 import gpuaas_server.events.tables
 import gpuaas_server.host_tasks.tables

@@ -10,11 +10,10 @@ from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
 from gpuaas_server.operations import service
-from gpuaas_server.operations.schemas import Operation, OperationStatus, WorkList
+from gpuaas_server.operations.schemas import Operation, OperationStatus
 
 router = APIRouter(tags=["operations"])
 PATH = "/projects/{project_id}/operations"
-Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first operation.")]
 ChangeWait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for a newer generation.")]
 NewerThan = Annotated[
     int,
@@ -70,17 +69,3 @@ async def operation_show(
     place = (project_id, operation_id)
     async with call.waiting(wait):
         return reply(await service.operation_follow(call.platform, who.scope, who.caller, *place, newer_than, wait))
-
-
-@router.get(
-    "/projects/{project_id}/controller/work", response_model=WorkList, responses=problem_responses("too_many_streams")
-)
-async def controller_work(
-    project_id: ProjectId, call: Annotated[Call, admitted("controller_work")], wait: Wait = 0
-) -> Response:
-    """List the operations that no controller works on, oldest first. Only apps that the service account is bound to are
-    listed.
-    """
-    admission = call.admission
-    async with call.waiting(wait):
-        return reply(await service.controller_work(call.platform, admission.scope, admission.caller, project_id, wait))

@@ -12,7 +12,7 @@ from datetime import datetime
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import queries
-from gpuaas_server.operations.lifecycle import controller_topic
+from gpuaas_server.operations.lifecycle import app_topic, controller_topic
 from gpuaas_server.operations.machine import LEASED, Limits
 from gpuaas_server.operations.rows import OperationChanges, OperationRow
 from gpuaas_server.operations.schemas import OperationReport, StepReport
@@ -96,7 +96,7 @@ async def release_lease(tx: Tx, operation: OperationRow) -> OperationRow:
     """Offer the operation again, so that another replica resumes it. The caller must hold the row lock."""
     changes: OperationChanges = {"status": "pending", "status_since": tx.now}
     changes |= {"lease_digest": None, "lease_until": None, "replica": None}
-    tx.wakeups.add(controller_topic(operation.project_id))
+    tx.wakeups |= {controller_topic(operation.project_id), app_topic(operation.app_slug)}
     return await queries.operation_change(tx.connection, operation.id, changes)
 
 

@@ -31,6 +31,11 @@ def controller_topic(project_id: str) -> str:
     return f"controller:{project_id}"
 
 
+def app_topic(slug: str) -> str:
+    """The wake-up that controllers wait for which serve the app in every tenant that consents."""
+    return f"controller:{slug}"
+
+
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
     """What was asked for, why, and until when."""
@@ -59,7 +64,7 @@ async def insert_operations(tx: Tx, rows: Sequence[NewOperation]) -> None:
             due.setdefault(row.deadline_at, []).append(row.id)
     for deadline, ids in due.items():
         await schedule(tx, ids, deadline)
-    tx.wakeups.add(controller_topic(rows[0].project_id))
+    tx.wakeups |= {controller_topic(rows[0].project_id), app_topic(rows[0].app_slug)}
 
 
 async def end_operation(
@@ -115,7 +120,7 @@ async def store_bulk_progress(tx: Tx, progress: BulkProgress) -> None:
     parent, step = progress.parent, progress.step
     if step.offer is not None:
         await queries.operation_change(tx.connection, step.offer, {"deferred": False})
-        tx.wakeups.add(controller_topic(parent.project_id))
+        tx.wakeups |= {controller_topic(parent.project_id), app_topic(parent.app_slug)}
     changes: OperationChanges = {"children": progress.children}
     if step.status != parent.status:
         changes |= {"status": step.status, "status_since": tx.now}

@@ -13,7 +13,6 @@ from gpuaas_server.kernel.rows import (
     fetch_one,
     fetch_optional,
     fetch_value,
-    fetch_values,
 )
 from gpuaas_server.operations.rows import (
     ChildOperation,
@@ -185,17 +184,6 @@ async def work_list(
         " FROM app_operations WHERE project_id = %s AND app_slug = slug"
         " AND status = 'pending' AND NOT deferred AND target <> 'bulk' ORDER BY id LIMIT %s) w ORDER BY w.id LIMIT %s",
         (list(app_slugs), project_id, limit, limit),
-    )
-
-
-async def leased_beyond(connection: Connection, controller_id: str, app_slugs: Sequence[str]) -> list[str]:
-    """Operations that the controller holds the lease of and that are of other apps than these."""
-    return await fetch_values(
-        connection,
-        str,
-        "SELECT id FROM app_operations WHERE controller_id = %s AND lease_digest IS NOT NULL AND finished_at IS NULL"
-        " AND NOT app_slug = ANY(%s) ORDER BY id",
-        (controller_id, list(app_slugs)),
     )
 
 

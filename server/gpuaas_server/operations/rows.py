@@ -138,9 +138,11 @@ class EndedOperation:
 
 @dataclass(frozen=True, slots=True)
 class WaitingOperation:
-    """An operation that waits for a controller."""
+    """An operation that waits for a controller, or that one has claimed."""
 
     id: str
+    tenant_id: str
+    project_id: str
     instance_id: str
     app_slug: str
     kind: str

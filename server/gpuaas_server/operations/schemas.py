@@ -116,6 +116,8 @@ class WorkItem(BaseModel):
     """An operation that waits for a controller. Claim it before you begin."""
 
     id: str
+    tenant_id: str = Field(description="Tenant of the operation: your own, or one that consents to this controller.")
+    project_id: str = Field(description="Project of the operation; use it in the path of further calls.")
     instance_id: str
     app_slug: str
     kind: OperationKind

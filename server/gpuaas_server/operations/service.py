@@ -23,7 +23,6 @@ from gpuaas_server.kernel.operation_kinds import (
     Kind,
     MemberKind,
 )
-from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.lease import (
@@ -40,6 +39,7 @@ from gpuaas_server.operations.lifecycle import (
     BulkProgress,
     OperationRequest,
     accept_unproven,
+    app_topic,
     await_proof,
     bulk_progress,
     controller_topic,
@@ -65,7 +65,6 @@ from gpuaas_server.operations.machine import (
     decide,
 )
 from gpuaas_server.operations.queries import (
-    leased_beyond,
     live_lock,
     operation_instance,
     operation_lock,
@@ -73,7 +72,7 @@ from gpuaas_server.operations.queries import (
     report_lock,
 )
 from gpuaas_server.operations.rows import ForcedDocument, NewOperation, OperationRow, WaitingOperation
-from gpuaas_server.operations.schemas import Operation, WorkItem, WorkList
+from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.views import forcible, operation_of
 
 __all__ = [
@@ -105,10 +104,11 @@ __all__ = [
     "Snapshot",
     "Step",
     "accept_unproven",
+    "app_topic",
     "await_proof",
     "bulk_progress",
     "claim_lease",
-    "controller_work",
+    "controller_topic",
     "decide",
     "end_operation",
     "ended_operations",
@@ -118,7 +118,6 @@ __all__ = [
     "insert_operations",
     "instance_topic",
     "keep_steps",
-    "leased_beyond",
     "live_children",
     "live_lock",
     "operation_follow",
@@ -136,6 +135,7 @@ __all__ = [
     "require_lease",
     "schedule",
     "store_bulk_progress",
+    "work_list",
 ]
 
 MOST_WORK = 50
@@ -199,14 +199,6 @@ async def operation_list(
     return Page[Operation].of([operation_of(row, caller) for row in rows], limit)
 
 
-async def controller_work(platform: Platform, scope: Scope, caller: Caller, project_id: str, wait: float) -> WorkList:
-    """List what waits for a controller of these apps; if nothing does, wait up to `wait` seconds for the first."""
-    apps = identity.bound_apps(caller)
-
-    async def look() -> Look[list[WaitingOperation]]:
-        async with platform.database.connection(scope) as connection:
-            rows = await queries.work_list(connection, project_id, apps, MOST_WORK)
-        return Look(rows, bool(rows))
-
-    rows = await platform.wakeups.first(controller_topic(project_id), look, wait)
-    return WorkList(items=[WorkItem(**fields_of(row)) for row in rows])
+async def work_list(connection: Connection, caller: Caller, project_id: str) -> list[WaitingOperation]:
+    """List what waits in the project for a controller of the caller's apps, the oldest first."""
+    return await queries.work_list(connection, project_id, identity.bound_apps(caller), MOST_WORK)

@@ -88,6 +88,13 @@ app_operations = sa.Table(
     sa.Index("app_operations_leased", "controller_id", postgresql_where=sa.text("lease_digest IS NOT NULL")),
     sa.Index("app_operations_by_parent", "parent_id", "id", postgresql_where=sa.text("parent_id IS NOT NULL")),
     sa.Index(
+        "app_operations_offered",
+        "app_slug",
+        "tenant_id",
+        "id",
+        postgresql_where=sa.text("status = 'pending' AND NOT deferred AND target <> 'bulk'"),
+    ),
+    sa.Index(
         "app_operations_work",
         "project_id",
         "app_slug",

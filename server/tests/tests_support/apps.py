@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -25,6 +25,7 @@ GPUS = 8
 WAY_IN = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 INPUTS = {"greeting": "hello"}
 FORCED: Json = {"force": True, "reason": "members that the app needs leave, too"}
+QUEUE = {"when_no_controller": "queue"}  # a test decides itself when a controller is there
 
 
 @dataclass
@@ -93,6 +94,18 @@ class AppSite:
         person = Person(self.site.client, answer.json()["access_token"])
         return Controller(person, account["id"], self.project_id, replica)
 
+    async def another_tenant(self, slug: str, allocations: int = 2) -> "AppSite":
+        """A project of another tenant on the same platform, with allocations of its own; the controller is the same."""
+        tenant = await self.admin.post("/tenants", {"slug": slug, "name": slug})
+        project = await self.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "use", "name": "Use"})
+        controller = replace(self.controller, project_id=project["id"])
+        world = AppSite(self.site, self.host, self.clock, tenant["id"], project["id"], [], controller)
+        body = {"sku": "slice", "gpu_count": 1, "count": allocations}
+        made = await self.admin.post(f"{world.path}/allocations", body)
+        world.allocations = [one["id"] for one in made["items"]]
+        await world.settle()
+        return world
+
     def second_replica(self, name: str = "replica-2") -> Controller:
         """Of the same controller: the same service account."""
         return Controller(self.controller.person, self.controller.account_id, self.project_id, name)
@@ -100,7 +113,7 @@ class AppSite:
     async def create(self, name: str = "first", nodes: int = 2, **more: object) -> httpx.Response:
         places = [("head", 0), *(("node", n) for n in range(nodes))]
         intent = [{"component_key": key, "allocation_id": self.allocations[n]} for key, n in places]
-        body = {"app": "echo", "name": name, "placement_intent": intent, "inputs": INPUTS, **more}
+        body = {"app": "echo", "name": name, "placement_intent": intent, "inputs": INPUTS, **QUEUE, **more}
         return await self.admin.call("POST", f"{self.path}/instances", body)
 
     async def created(self, name: str = "first", nodes: int = 2, **more: object) -> tuple[str, str]:

@@ -138,6 +138,10 @@ async def _artifacts(world: AppSite) -> None:
 async def _apps(world: AppSite) -> str:
     admin, path = world.admin, world.path
     await admin.post(f"/tenants/{world.tenant_id}/entitlements", {"app": "echo"})
+    bound = {"app": "echo", "service_account_id": world.controller.account_id}
+    await admin.post(f"{path}/controller-bindings", bound)
+    await admin.post(f"/tenants/{world.tenant_id}/controller-consents", {"app": "echo"})
+    await world.controller.work()  # which makes it a live replica
     instance_id, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     lease = {"lease_token": world.controller.token, "recipient_key": Recipient.new().key}

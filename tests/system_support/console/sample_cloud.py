@@ -194,7 +194,8 @@ class _Made:
     def launch(self, app: str, name: str, places: list[tuple[str, str]]) -> str:
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         started = self.sandbox.admin.instances.create(
-            self.sandbox.project_id, NewInstance(app=app, name=name, placement_intent=intent)
+            self.sandbox.project_id,
+            NewInstance(app=app, name=name, placement_intent=intent, when_no_controller="queue"),
         )
         self.ended(started.operation.id)
         return started.instance.id

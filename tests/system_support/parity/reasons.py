@@ -32,6 +32,8 @@ ABSENCES = (
     ),
     Absence(
         (
+            "controller_heartbeat",
+            "controller_instance_list",
             "controller_work",
             "operation_claim",
             "operation_report",
@@ -69,6 +71,7 @@ ABSENCES = (
     Absence(
         (
             "access_credential_show",
+            "controller_consent_list",
             "member_show",
             "publish_intent_show",
             "service_account_show",
@@ -76,7 +79,7 @@ ABSENCES = (
             "user_show",
         ),
         (CONSOLE,),
-        "The list has the same fields, and the console shows them from there.",
+        "Another list has the same fields, and the console shows them from there.",
     ),
     Absence(("app_show",), (CLI,), "`apps list --published` has the same fields, `apps show` more of the catalog's."),
     Absence(
@@ -88,6 +91,16 @@ ABSENCES = (
         ("ssh_ca_show",),
         (CLI, CONSOLE),
         "Comes with each certificate and each access bundle, where people need it.",
+    ),
+    Absence(
+        (
+            "controller_binding_create",
+            "controller_binding_list",
+            "controller_binding_delete",
+            "controller_replica_list",
+        ),
+        (CONSOLE,),
+        "For publishers, who publish and run their controllers with the CLI; users see in the catalog who serves an app.",
     ),
     Absence(("registry_token",), (CONSOLE,), "For whoever pushes an image to the registry: the CLI, podman, docker."),
 )

@@ -43,6 +43,12 @@ APPS = [
         "Name at least one app in app_slugs, or leave out the scope apps:control.",
     ),
     ErrorKind(
+        "no_controller",
+        409,
+        "No controller serves this app here now",
+        "Read details.next_step; or launch with when_no_controller=queue, and it begins once a controller is there.",
+    ),
+    ErrorKind(
         "app_slug_taken",
         409,
         "The slug belongs to another app",

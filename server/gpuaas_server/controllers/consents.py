@@ -1,0 +1,136 @@
+"""The verbs of consents: a tenant lets the controller of an app work in its projects, and ends that at any time."""
+
+from collections.abc import Mapping, Sequence
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.controllers import queries
+from gpuaas_server.controllers.rows import ConsentRow
+from gpuaas_server.controllers.schemas import ControllerConsent, ControllerConsentGive
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.identity import service as identity
+from gpuaas_server.identity.service import PERMISSIONS
+from gpuaas_server.kernel.caller import Caller
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.operations import service as operations
+from gpuaas_server.projects import service as projects
+from gpuaas_server.work import leases
+
+
+async def controller_consent_give(
+    tx: Tx, caller: Caller, tenant_id: str, body: ControllerConsentGive
+) -> ControllerConsent:
+    """Consent to the app's controller. Given again, it says the same of what it names now: more, or less."""
+    app = await catalog.app_for_tenant(tx.connection, tenant_id, body.app)
+    permissions = [name for name in PERMISSIONS if body.permissions is None or name in body.permissions]
+    project_ids = None if body.project_ids is None else sorted(set(body.project_ids))
+    await _require_projects(tx, tenant_id, project_ids or ())
+    before = await queries.consent_of(tx.connection, tenant_id, app.slug, lock=True)
+    if before is None:
+        row = ConsentRow(
+            new_id("ccs"),
+            tenant_id,
+            app.id,
+            app.slug,
+            [*permissions],
+            project_ids,
+            tx.actor.id,
+            tx.now,
+            None,
+            None,
+            None,
+        )
+        await queries.consent_insert(tx.connection, row)
+    else:
+        row = await queries.consent_change(tx.connection, before.id, permissions, project_ids)
+        await _end_leases(tx, row)  # of what it covers no more
+    await _record(tx, "give", "given", row, None)
+    return consent_of(row, caller)
+
+
+async def _require_projects(tx: Tx, tenant_id: str, project_ids: Sequence[str]) -> None:
+    """Refuse a project that is not the tenant's: it would be the consent of somebody else."""
+    for project_id in project_ids:
+        target = await projects.project_target(tx.connection, project_id)
+        if target is None or target.tenant_id != tenant_id:
+            raise not_found("project", project_id)
+
+
+async def controller_consent_list(
+    connection: Connection, caller: Caller, tenant_id: str, after: str | None, limit: int
+) -> Page[ControllerConsent]:
+    rows = await queries.consent_list(connection, tenant_id, after, limit + 1)
+    return Page[ControllerConsent].of([consent_of(row, caller) for row in rows], limit)
+
+
+async def controller_consent_withdraw(
+    tx: Tx, caller: Caller, tenant_id: str, consent_id: str, reason: str | None
+) -> ControllerConsent:
+    """End the consent. With the commit the database shows the controller nothing of the tenant any more.
+
+    Its leases end, and with them certificates and secrets, by a work row: the hosts have to be told.
+    """
+    row = await queries.consent_withdraw(tx.connection, tenant_id, consent_id, tx.actor.id, tx.now, reason)
+    if row is None:
+        raise not_found("controller consent", consent_id)
+    await _end_leases(tx, row)
+    await _record(tx, "withdraw", "withdrawn", row, reason)
+    return consent_of(row, caller)
+
+
+async def _end_leases(tx: Tx, row: ConsentRow) -> None:
+    accounts = await queries.accounts_leasing(tx.connection, row.tenant_id, row.app_slug)
+    if accounts:
+        await leases.enqueue(tx, identity.CONTROLLER_LEASES_END, accounts)
+
+
+async def _record(tx: Tx, verb: str, event: str, row: ConsentRow, reason: str | None) -> None:
+    data: dict[str, object] = {"app": row.app_slug, "permissions": row.permissions, "project_ids": row.project_ids}
+    entry = AuditEntry(f"controller_consent_{verb}", row.id, row.tenant_id, reason=reason, details=data)
+    await record(tx, entry)
+    await emit(tx, NewEvent(f"controller_consent.{event}", row.id, row.tenant_id, data=data))
+    tx.wakeups |= {identity.TOPIC, operations.app_topic(row.app_slug)}
+
+
+def consent_of(row: ConsentRow, caller: Caller) -> ControllerConsent:
+    shown = {name: getattr(row, name) for name in ControllerConsent.model_fields if name != "allowed_actions"}
+    verbs = ("controller_consent_give", "controller_consent_withdraw") if row.withdrawn_at is None else ()
+    return ControllerConsent(**shown, allowed_actions=identity.allowed_actions(caller, verbs))
+
+
+# Connected to the hook of admission, in wiring.py
+
+
+async def consented_apps(
+    connection: Connection, account_id: str, tenant_id: str, project_id: str
+) -> Mapping[str, Sequence[str]]:
+    """The apps that the account may control in the project by the tenant's consent, with what it may do."""
+    rows = await queries.consented_apps(connection, account_id, tenant_id, project_id)
+    return {row.app_slug: row.permissions for row in rows}
+
+
+# What `instances` asks before a controller that comes by consent begins
+
+
+async def note_claim(tx: Tx, tenant_id: str, slug: str) -> None:
+    """Note that the tenant is served now, and refuse if its consent was withdrawn at this moment."""
+    if not await queries.consent_claim(tx.connection, tenant_id, slug, tx.now):
+        raise Problem("not_found", "The tenant does not consent to this controller any more.")
+
+
+async def projects_covered(connection: Connection, tenant_id: str, slug: str) -> frozenset[str] | None:
+    """The projects that the tenant's consent names; None for all."""
+    row = await queries.consent_of(connection, tenant_id, slug)
+    if row is None:
+        return frozenset()
+    return None if row.project_ids is None else frozenset(row.project_ids)
+
+
+async def leased_without_right(connection: Connection, account_id: str) -> Sequence[str]:
+    """The operations that a service account holds the lease of and may not work on any more."""
+    apps = await identity.apps_controlled(connection, account_id)
+    return await queries.leased_without_right(connection, account_id, apps)

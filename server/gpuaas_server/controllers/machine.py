@@ -1,0 +1,78 @@
+"""Who would do the work of an app in a project, from what is known of bindings, consents and replicas. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpuaas_server.catalog.schemas import ControllerStatus
+from gpuaas_server.controllers.rows import BindingRow, ConsentRow, ReplicaRow
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerFacts:
+    """What is known of the controllers of one app. `replicas` are those of the project itself and of bound accounts."""
+
+    slug: str
+    project_id: str
+    bindings: Sequence[BindingRow]
+    consent: ConsentRow | None
+    replicas: Sequence[ReplicaRow]
+
+
+def judge(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:
+    """A replica of the project itself serves it always, one of the publisher's where the tenant consents."""
+    covered = facts.consent is not None and facts.consent.covers(facts.project_id)
+    serving = [one for one in facts.replicas if one.project_id == facts.project_id or covered]
+    live = [one for one in serving if now - one.last_seen_at < silence]
+    if live:
+        return _live(facts, live)
+    if facts.bindings and not covered:
+        return _no_consent(facts)
+    seen = max((one.last_seen_at for one in serving), default=None)
+    if facts.bindings or seen is not None:
+        return _silent(facts, seen, now)
+    return _status(
+        "no_controller",
+        f"Nobody runs a controller of {facts.slug} for this project.",
+        "Ask the app's publisher to bind a controller to it, or run one with a service account of this project.",
+    )
+
+
+def _live(facts: ControllerFacts, live: Sequence[ReplicaRow]) -> ControllerStatus:
+    first = min(live, key=lambda one: (one.since, one.replica))
+    shown = _status("live", f"Served by {first.service_account_name} since {first.since:%Y-%m-%d %H:%M} UTC.", None)
+    own = first.project_id == facts.project_id
+    last = max(one.last_seen_at for one in live)
+    said = {"served_by": first.service_account_name, "since": first.since, "version": first.version}
+    return shown.model_copy(update=said | {"own": own, "last_seen_at": last, "replicas": len(live)})
+
+
+def _no_consent(facts: ControllerFacts) -> ControllerStatus:
+    elsewhere = " for this project" if facts.consent is not None else ""
+    message = f"Your tenant has not consented to the controller of {facts.slug}{elsewhere}."
+    step = f"A tenant administrator can: `gpuaas controllers consent {facts.slug}` shows what it may do, and asks."
+    return _status("no_consent", message, step, facts.bindings[0].service_account_name)
+
+
+def _silent(facts: ControllerFacts, seen: datetime | None, now: datetime) -> ControllerStatus:
+    ago = "was never seen" if seen is None else f"was last seen {int((now - seen).total_seconds())} s ago"
+    name = facts.bindings[0].service_account_name if facts.bindings else facts.replicas[0].service_account_name
+    step = "Who runs it has to start it again; until then, launch with `when_no_controller` set to `queue`."
+    shown = _status("silent", f"The controller of {facts.slug} ({name}) {ago}.", step, name)
+    return shown.model_copy(update={"last_seen_at": seen})
+
+
+def _status(state: str, message: str, next_step: str | None, served_by: str | None = None) -> ControllerStatus:
+    return ControllerStatus.model_validate(
+        {
+            "state": state,
+            "served_by": served_by,
+            "own": False,
+            "since": None,
+            "last_seen_at": None,
+            "version": None,
+            "replicas": 0,
+            "message": message,
+            "next_step": next_step,
+        }
+    )

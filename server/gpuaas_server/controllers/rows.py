@@ -1,0 +1,82 @@
+"""The rows of controllers."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRow:
+    id: str
+    tenant_id: str
+    project_id: str
+    app_id: str
+    app_slug: str
+    service_account_id: str
+    service_account_name: str
+    created_by: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRow:
+    id: str
+    tenant_id: str
+    app_id: str
+    app_slug: str
+    permissions: list[str]
+    project_ids: list[str] | None  # None: all of the tenant
+    given_by: str
+    given_at: datetime
+    withdrawn_by: str | None
+    withdrawn_at: datetime | None
+    withdrawn_reason: str | None
+
+    def covers(self, project_id: str) -> bool:
+        return self.withdrawn_at is None and (self.project_ids is None or project_id in self.project_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaRow:
+    service_account_id: str
+    app_slug: str
+    replica: str
+    tenant_id: str
+    project_id: str
+    service_account_name: str
+    version: str | None
+    since: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRow:
+    """An app with a controller that would serve the tenant."""
+
+    id: str
+    slug: str
+    display_name: str
+    publisher_tenant_id: str
+    publisher_project_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentedApp:
+    """An app that a service account may control in a project by its tenant's consent."""
+
+    app_slug: str
+    permissions: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedInstanceRow:
+    """An instance that a controller serves."""
+
+    id: str
+    tenant_id: str
+    project_id: str
+    name: str
+    app_slug: str
+    version: str
+    status: str
+    operation_id: str | None
+    generation: int
