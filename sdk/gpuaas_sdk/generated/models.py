@@ -1157,7 +1157,7 @@ class MemberHealthReason(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class MemberProbe(Resource):
-    """A probe that the member's host runs, and what it says. On a host that a tenant controls, it is that tenant's word."""
+    """A probe that the member's host runs, and its result. On a host that a tenant controls, the tenant can forge it."""
 
     key: str = ""
     kind: str = ""
@@ -1167,7 +1167,7 @@ class MemberProbe(Resource):
     unit: str | None = None
     # `pending`: it has not passed yet, and may still take its time.
     status: str = ""
-    # Since when the status is so; null before the first report.
+    # When the status last changed; null before the first report.
     since: datetime | None = None
     # What the last run got, such as `HTTP 503` or `connection refused`.
     answer: str = ""

@@ -15,13 +15,15 @@ MOST_PROBES = 8
 class ReportedProbe(Body):
     key: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
     status: Literal["pending", "passing", "failing"]
-    since: Moment = Field(description="Since when the status is so, by the host's clock.")
+    since: Moment = Field(description="When the status last changed, by the host's clock.")
     answer: Annotated[str, StringConstraints(max_length=200)] = Field(description="What the last run got; plain text.")
 
 
 class MemberProbes(Body):
     member_id: MemberId
-    generation: Annotated[int, Field(ge=1, le=2**53 - 1)] = Field(description="Of the task that named the probes.")
+    generation: Annotated[int, Field(ge=1, le=2**53 - 1)] = Field(
+        description="Generation of the task that named the probes."
+    )
     probes: Annotated[list[ReportedProbe], Field(max_length=MOST_PROBES)]
 
 

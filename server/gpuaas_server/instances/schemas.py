@@ -245,7 +245,7 @@ class InstanceUpgrade(InstanceVerb):
 
 
 class MemberProbe(BaseModel):
-    """A probe that the member's host runs, and what it says. On a host that a tenant controls, it is that tenant's word."""
+    """A probe that the member's host runs, and its result. On a host that a tenant controls, the tenant can forge it."""
 
     key: str
     kind: Literal["tcp", "http", "unit"]
@@ -256,7 +256,7 @@ class MemberProbe(BaseModel):
     status: Literal["pending", "passing", "failing"] = Field(
         description="`pending`: it has not passed yet, and may still take its time."
     )
-    since: datetime | None = Field(description="Since when the status is so; null before the first report.")
+    since: datetime | None = Field(description="When the status last changed; null before the first report.")
     answer: str = Field(description="What the last run got, such as `HTTP 503` or `connection refused`.")
 
 
