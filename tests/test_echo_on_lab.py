@@ -63,7 +63,7 @@ def test_an_upgrade_that_breaks_off_leaves_the_version_and_a_rollback_restores_i
         lab.succeeds(deploy)
         relay = lab.hosts[1]
         relay.run(["sh", "-c", "systemctl stop echo-relay; rm -r /opt/echo; touch /opt/echo"])
-        broken = lab.fails(lab.upgrade(instance, NEW), "command_failed")
+        broken = lab.fails(lab.upgrade(instance, NEW), "host_refused")
         assert broken.steps[-1].member_id == lab.member(instance, "relay").id
         now = lab.instance(instance)
         assert (now.version, lab.answers(instance)) == (OLD, "hi, ping")  # half-way: the hub is ahead
@@ -77,7 +77,7 @@ def test_a_first_deploy_that_failed_can_be_asked_for_again(lab: EchoLab) -> None
     with at_work(Echo(), lab.controller()):
         lab.hosts[0].run(BLOCKED)
         instance, deploy = lab.hub("blocked")
-        lab.fails(deploy, "command_failed")
+        lab.fails(deploy, "host_refused")
         assert lab.instance(instance).status == "failed"
         lab.hosts[0].run(OPENED)
         lab.succeeds(lab.operate(instance, "deploy"))
@@ -97,7 +97,7 @@ def test_of_many_members_one_fails_the_policy_decides_about_the_rest_and_the_fai
         assert bulk.children == {"failed": 1, "succeeded" if second else "cancelled": 1}
         relays = {one.allocation_id: one for one in lab.members(instance, "relay")}
         failed = relays.pop(lab.places[1])
-        assert (failed.status, failed.failure and failed.failure.code) == ("failed", "command_failed")
+        assert (failed.status, failed.failure and failed.failure.code) == ("failed", "host_refused")
         assert [one.status for one in relays.values()] == ([second] if second else [])
         lab.hosts[1].run(OPENED)
         lab.succeeds(lab.change(instance, "recover", failed))

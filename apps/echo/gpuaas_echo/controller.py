@@ -12,9 +12,8 @@ class Echo(AppController):
 
     async def bootstrap(self, ctx: Context) -> None:
         """Brings up the hub first: a relay needs its hub."""
-        program = (await ctx.fetch_artifact()).decode()  # the published bytes, checked by their digest
         for member in (*ctx.members_of("hub"), *ctx.members_of("relay")):
-            await self._bring_up(ctx, member, program)
+            await self._bring_up(ctx, member)
         if ctx.members_of("hub"):
             await self._describe(ctx)
 
@@ -30,14 +29,13 @@ class Echo(AppController):
     async def stop(self, ctx: Context) -> None:
         for member in (*ctx.members_of("relay"), *ctx.members_of("hub")):
             async with ctx.step("stop", member):
-                await workload.stop(await ctx.host(member), member.component_key)
+                await (await ctx.host(member)).stop_unit(workload.unit(member.component_key))
 
     async def remove(self, ctx: Context) -> None:
-        for member in (*ctx.members_of("relay"), *ctx.members_of("hub")):
-            async with ctx.step("stop", member):
-                await workload.stop(await ctx.host(member), member.component_key)
+        await self.stop(ctx)
+        for member in ctx.members:
             async with ctx.step("remove", member):
-                await workload.remove(await ctx.host(member), member.component_key)
+                await (await ctx.host(member)).remove_all()
 
     teardown = remove
 
@@ -49,16 +47,16 @@ class Echo(AppController):
             health.add_member(member, problem)
         return health
 
-    async def _bring_up(self, ctx: Context, member: ControllerMember, program: str) -> None:
+    async def _bring_up(self, ctx: Context, member: ControllerMember) -> None:
         host, role = await ctx.host(member), member.component_key
-        greeting = str(ctx.inputs.get("greeting", "hello"))
-        hub = await hub_address(ctx) if role == "relay" else None
-        setup = workload.Setup(program, ctx.version.version, greeting, ctx.environment, hub)
+        hub = [await hub_address(ctx)] if role == "relay" else []
+        arguments = [str(ctx.inputs.get("greeting", "hello")), *hub]
         async with ctx.step("install", member):
-            await workload.install(host, role, setup)
+            await workload.install(host, ctx.artifact)
         async with ctx.step("start", member):
             # A drained relay still runs and no longer listens.
-            await workload.start(host, role, restart=member.status in ("joining", "drained", "failed"))
+            restart = member.status in ("joining", "drained", "failed")
+            await workload.start(host, role, ctx.version.version, arguments, restart=restart)
         ctx.set_member_status(member, "ready", detail={"address": host.address})
 
     async def _describe(self, ctx: Context) -> None:

@@ -11,13 +11,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpuaas_echo import controller, workload
-from gpuaas_sdk.testing import free_port
+from gpuaas_sdk.controller import PublishedArtifact
+from gpuaas_sdk.testing import RecordedHost, free_port
 
 PACKAGE = Path(controller.__file__).parent
 REPOSITORY = Path(__file__).parents[3]
 MANIFEST = (PACKAGE / "manifest.yaml").read_text()
+
+
+class NoArtifact(PublishedArtifact):
+    """An artifact that nobody downloads."""
+
+    def __init__(self) -> None: ...
+
+    async def pull_document(self) -> dict[str, object]:
+        return {}
 
 
 def test_the_manifest_names_the_program_beside_it() -> None:
@@ -25,14 +36,13 @@ def test_the_manifest_names_the_program_beside_it() -> None:
     assert f"digest: sha256:{digest} " in MANIFEST
 
 
-def test_the_footprint_lists_everything_that_the_app_installs() -> None:
-    footprint = MANIFEST.partition("footprint:")[2].partition("probes:")[0]
-    for role, port in workload.PORTS.items():
-        assert workload.unit(role) in footprint
-        assert f"port: {port}" in footprint
-        assert f"{workload.UNIT_FILES}/{workload.unit(role)}" in footprint
-    assert workload.FOLDER in footprint
-    assert re.search(rf"users: \[{workload.USER}\]", footprint)
+async def test_the_footprint_lists_everything_that_the_app_installs() -> None:
+    host = RecordedHost()
+    for role in workload.PORTS:
+        await workload.install(host, NoArtifact())
+        await workload.start(host, role, "0.1.0", ["hello"])
+    assert host.installed.missing_in(yaml.safe_load(MANIFEST)) == []
+    assert host.installed.missing_in({}) != []
 
 
 def test_the_whole_app_stays_under_three_hundred_lines() -> None:
@@ -48,10 +58,12 @@ def test_the_page_lists_the_handler_of_every_kind_of_operation() -> None:
     assert set(kinds) <= listed, "add the kind to the table of handlers in apps/echo/README.md"
 
 
-def test_a_greeting_reaches_the_unit_as_the_text_that_it_is() -> None:
-    setup = workload.Setup("", "0.1.0", "50 % of $HOME", {"GPUAAS_INSTANCE": "ins_1"}, "10.0.0.1:7007")
-    text = workload.unit_text("relay", setup)
-    assert 'ExecStart=/opt/echo/echod 7008 "50 %% of $$HOME" 10.0.0.1:7007\n' in text
+async def test_a_greeting_reaches_the_unit_as_the_text_that_it_is() -> None:
+    host = RecordedHost()
+    await workload.start(host, "relay", "0.1.0", ["50 % of $HOME", "10.0.0.1:7007"])
+    text = str(host.requests[-1]["text"])
+    assert 'ExecStart="/opt/echo/echod" "7008" "50 %% of $$HOME" "10.0.0.1:7007"\n' in text
+    assert 'Environment="GPUAAS_INSTANCE=ins_test"\n' in text
 
 
 @pytest.fixture

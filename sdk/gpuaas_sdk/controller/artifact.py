@@ -1,6 +1,7 @@
 """Pulls the artifact of an operation's version: with a secret made for this operation, checked by its digest."""
 
 import json
+from typing import Any
 
 import httpx
 
@@ -11,6 +12,22 @@ from gpuaas_sdk.generated.models import RuntimeSecret, SealedBox
 from gpuaas_sdk.sealed import RecipientKey
 
 BUCKET_SECONDS = 60.0
+
+
+class PublishedArtifact:
+    """The artifact of the operation's version, for `host.put` and `host.unpack`: the host downloads it itself."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    async def pull_document(self) -> dict[str, object]:
+        """Return what a host needs for one download: the digest, and a secret that ends with the operation."""
+        key = RecipientKey.new()
+        secret = await self._lease.request_pull_secret(key.public)
+        if secret.kind != "blob" or not is_digest(secret.digest):
+            raise Failed("not_a_blob", f"{secret.digest} is an image.", next_step="Let the hosts pull it.")
+        pull = _unseal(key, secret)
+        return {"digest": secret.digest, "pull": {"origins": [], "trust": [], **pull}}
 
 
 async def pull_artifact(lease: Lease) -> bytes:
@@ -26,13 +43,13 @@ async def pull_artifact(lease: Lease) -> bytes:
     return content
 
 
-def _unseal(key: RecipientKey, secret: RuntimeSecret) -> dict[str, str]:
+def _unseal(key: RecipientKey, secret: RuntimeSecret) -> dict[str, Any]:
     box = SealedBox(format=secret.format, info=f"runtime-secret:{secret.id}", box=secret.sealed)
-    pull: dict[str, str] = json.loads(key.open(box))
+    pull: dict[str, Any] = json.loads(key.open(box))
     return pull
 
 
-async def _download(lease: Lease, pull: dict[str, str]) -> bytes:
+async def _download(lease: Lease, pull: dict[str, Any]) -> bytes:
     url, name, password = pull["url"], pull["username"], pull["password"]
     if pull["authorization"] == "basic":
         return await lease.api.artifacts.pull(url, name, password)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from gpuaas_sdk.controller.artifact import pull_artifact
+from gpuaas_sdk.controller.artifact import PublishedArtifact, pull_artifact
 from gpuaas_sdk.controller.connections import HostConnections
 from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, one_line
 from gpuaas_sdk.controller.hosts import Host, instance_environment
@@ -133,6 +133,11 @@ class Context:
         them for what they start.
         """
         return instance_environment(self.instance.id)
+
+    @property
+    def artifact(self) -> PublishedArtifact:
+        """The published artifact of `version`, for `host.put` and `host.unpack`. The hosts download it themselves."""
+        return PublishedArtifact(self.lease)
 
     async def fetch_artifact(self) -> bytes:
         """The published bytes of `version`, if the artifact is a blob. Their digest is checked."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import asyncssh
 
 from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
+from gpuaas_sdk.controller.host_installer import HostInstaller
 from gpuaas_sdk.controller.process_pool import RemoteProcessPool
 
 COMMAND_SECONDS = 60.0
@@ -38,11 +39,11 @@ def instance_environment(instance_id: str) -> dict[str, str]:
     return {"GPUAAS_INSTANCE": instance_id}
 
 
-class Host:
+class Host(HostInstaller):
     """A host of the operation, reached over SSH. The other hosts of the instance reach it at `address`."""
 
     def __init__(self, address: str, connect: Connect, environment: Mapping[str, str]) -> None:
-        self.address = address
+        super().__init__(address, environment)
         self._connect = connect
         # Set by `env`: SSH servers rarely accept variables from clients, and sudo drops them.
         self._env = ["env", *(f"{name}={value}" for name, value in environment.items())]

@@ -8,6 +8,7 @@ from gpuaas_sdk.testing.catalog_app import CatalogApp, as_replica
 from gpuaas_sdk.testing.crashes import CRASH_POINTS, Crash, CrashingReplica, crashing_replica
 from gpuaas_sdk.testing.interruptions import Interruptions, interrupting_replicas
 from gpuaas_sdk.testing.ports import free_port
+from gpuaas_sdk.testing.recorded_host import RecordedHost
 from gpuaas_sdk.testing.replicas import running_replica
 from gpuaas_sdk.testing.sandbox import Sandbox
 from gpuaas_sdk.testing.server import RunningServer
@@ -18,6 +19,7 @@ __all__ = [
     "Crash",
     "CrashingReplica",
     "Interruptions",
+    "RecordedHost",
     "RunningServer",
     "Sandbox",
     "SimulatedAgents",

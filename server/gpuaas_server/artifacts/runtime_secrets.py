@@ -19,6 +19,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.operations.service import LeasedOperation
+from gpuaas_server.pki import service as pki
 from gpuaas_server.secrets import service as secrets
 
 LONGEST = timedelta(minutes=15)  # a controller that needs longer asks again, as long as it has its lease
@@ -61,7 +62,7 @@ async def runtime_secret_create(
         expires_at=expires_at,
     )
     await queries.secret_insert(tx.connection, row)
-    content = {"username": secret_id, "password": secret, **_source(settings, artifact)}
+    content = {"username": secret_id, "password": secret, **await _source(tx, settings, artifact)}
     details: dict[str, object] = {"purpose": body.purpose, "operation": operation_id, "artifact": artifact.id}
     await audit.record(
         tx, AuditEntry("runtime_secret_create", secret_id, leased.tenant_id, project_id, details=details)
@@ -77,15 +78,20 @@ async def runtime_secret_create(
     )
 
 
-def _source(settings: Settings, artifact: PullableArtifact) -> dict[str, str]:
-    """Return where to pull from: an image by its reference, with any registry client; a blob by the API's own path.
+async def _source(tx: Tx, settings: Settings, artifact: PullableArtifact) -> dict[str, object]:
+    """Return where to pull from: an image by its reference, with any registry client; a blob by the API's own path, at
+    one of the addresses that hosts have for the platform.
 
     The bucket's URL is made when the secret is used (artifact_pull), so that what is revoked meanwhile is not given out.
     """
     if artifact.kind == "oci":
         host = backends.registry_host(settings)
         return {"registry": host, "reference": f"{host}/{artifact.location}@{artifact.digest}"}
-    return {"url": pull_path(artifact.id), "authorization": "basic"}
+    https = any(url.startswith("https://") for url in settings.agent_urls)
+    anchors = await pki.published_keys(tx.connection, "tls_ca") if https else []
+    trust = [key.certificate for key in anchors if key.certificate]
+    origins = [url.rstrip("/") for url in settings.agent_urls]
+    return {"url": pull_path(artifact.id), "authorization": "basic", "origins": origins, "trust": trust}
 
 
 async def runtime_secrets_end(tx: Tx, operation_id: str) -> None:

@@ -23,6 +23,7 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import MovableClock
 from tests_support.artifacts import Json, Workshop, workshop
@@ -79,6 +80,17 @@ async def test_a_blob_is_pulled_only_with_the_secret(shop: Workshop) -> None:
     assert (await pull(shop, told | {"password": "wrong"})).status_code == 401
     assert (await pull(shop, told, f"/api/v1/artifact-pulls/{other['id']}")).status_code == 401
     assert (await shop.site.client.get(told["url"].removeprefix("/api/v1"))).status_code == 401
+
+
+async def test_the_secret_says_where_hosts_find_the_platform_and_whom_they_trust(shop: Workshop) -> None:
+    artifact = await shop.publish_blob(b"a tool")
+    assert opened(await issue(shop, artifact))["trust"] == []  # without TLS there is nobody to trust
+    urls = ["https://gpuaas.example.com/", "https://10.0.0.1:8443"]
+    shop.platform.settings = shop.platform.settings.model_copy(update={"agent_urls": urls})
+    [authority] = await pki.authorities(shop.platform, "tls_ca")
+    told = opened(await issue(shop, artifact))
+    assert told["origins"] == ["https://gpuaas.example.com", "https://10.0.0.1:8443"]
+    assert told["trust"] == [authority.certificate]
 
 
 async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_artifact(shop: Workshop) -> None:
