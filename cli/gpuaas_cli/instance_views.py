@@ -175,9 +175,13 @@ def _command(action: str) -> str:
 
 def _lines(reasons: Sequence[HealthReason]) -> str:
     return "\n".join(
-        " ".join(part for part in (f"{one.message} ({one.code})", one.member_id, one.next_step) if part)
+        " ".join(part for part in (f"{one.message} ({one.code})", _members_named(one), one.next_step) if part)
         for one in reasons
     )
+
+
+def _members_named(reason: HealthReason) -> str | None:
+    return ", ".join(reason.member_ids) if reason.member_ids else reason.member_id
 
 
 def _document(document: Mapping[str, object] | None) -> str | None:

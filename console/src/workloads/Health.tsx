@@ -28,7 +28,7 @@ export function Health({ instance, nameOf }: { instance: Instance; nameOf: (memb
           <li key={`${reason.code} ${reason.member_id} ${reason.message}`} className={classes.reason}>
             <Icon name="alert" size={15} />
             <span>
-              {reason.member_id && <strong>{nameOf(reason.member_id)}: </strong>}
+              {concerned(reason).length > 0 && <strong>{concerned(reason).map(nameOf).join(", ")}: </strong>}
               {reason.message} {reason.next_step} <code className={classes.code}>{reason.code}</code>
             </span>
           </li>
@@ -41,4 +41,10 @@ export function Health({ instance, nameOf }: { instance: Instance; nameOf: (memb
 function distinct(reasons: HealthReason[]): HealthReason[] {
   const seen = new Map(reasons.map((one) => [`${one.code} ${one.member_id ?? ""} ${one.message}`, one]));
   return [...seen.values()];
+}
+
+/** The members that a reason is about. */
+function concerned(reason: HealthReason): string[] {
+  if (reason.member_ids?.length) return reason.member_ids;
+  return reason.member_id ? [reason.member_id] : [];
 }

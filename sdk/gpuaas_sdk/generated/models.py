@@ -824,8 +824,10 @@ class HealthReason(Resource):
     message: str = ""
     # The component concerned.
     component_key: str | None = None
-    # The member concerned; null for the instance.
+    # The member concerned, the first where there are several; null for the instance.
     member_id: str | None = None
+    # The members concerned, where the same is true of several; at most 50 are named.
+    member_ids: list[str] = field(default_factory=list)
     # What a person should do next.
     next_step: str | None = None
 

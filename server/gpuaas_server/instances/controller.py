@@ -200,8 +200,8 @@ def _apply_member_reports(
 
 
 def _why(report: MemberReport, failure: FailureDocument | None) -> FailureDocument:
-    if report.message is None and failure is not None:
-        return failure
+    if failure is not None:  # the operation's code says where it comes from
+        return {**failure, "message": report.message or failure["message"]}
     message = report.message or f"The controller says that it is {report.status}."
     step = "Recover the member, replace it, or remove it."
     return Failure(f"member_{report.status}", message, step, True).document()

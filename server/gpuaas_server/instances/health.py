@@ -5,6 +5,7 @@ from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, requi
 from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
 from gpuaas_server.instances.readiness import CODES as READINESS_CODES
+from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -13,6 +14,8 @@ from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.work import leases
 
 WORK = "instance_health"
+# The codes of failures that a controller has reported outside a failed operation.
+REPORTED_CODES = frozenset({"member_failed", "member_degraded"})
 
 
 async def instance_health_report(
@@ -54,7 +57,10 @@ async def instance_health_report(
 
 
 def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
-    """Apply a report to a member that is in the cluster and that no operation works on."""
+    """Apply a report to a member that is in the cluster and that no operation works on.
+
+    A member that failed keeps the reason that it failed for until it is ready: what is seen of it later follows from that.
+    """
     member = locked.members.get(told.member_id)
     if member is None:
         raise not_found("member", told.member_id)
@@ -62,7 +68,7 @@ def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
     if told.adapter_detail is not None and told.adapter_detail != member.adapter_detail:
         locked.change_member(member, adapter_detail=told.adapter_detail)
     free = locked.live_operation(member) is None and not member.host_gone
-    if not free or member.status not in HEALTH_REPORTABLE:
+    if not free or member.status not in HEALTH_REPORTABLE or _keeps_failure(member, told.status):
         return
     if told.status == "ready":
         unready = member.failure is not None and member.failure["code"] in READINESS_CODES
@@ -74,3 +80,9 @@ def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
     failure = Failure(f"member_{told.status}", message, step, True).document()
     if (told.status, failure) != (member.status, member.failure):
         locked.set_member_status(member, told.status, failure)
+
+
+def _keeps_failure(member: MemberRow, reported: str) -> bool:
+    if member.status != "failed" or member.failure is None or reported == "ready":
+        return False
+    return reported == "failed" or member.failure["code"] not in REPORTED_CODES

@@ -255,9 +255,20 @@ class LockedInstance:
 
     def _report(self) -> Report | None:
         told, at = self.row.reported, self.row.reported_at
-        if told is None or at is None:
+        if at is None:
             return None
-        return Report(told["status"], told.get("reasons", ()), stale=at + REPORT_LIFE <= self.tx.now)
+        if at + REPORT_LIFE <= self.tx.now:
+            return Report("unknown", stale=True)
+        return None if told is None else Report(told["status"], told.get("reasons", ()))
+
+    def drop_report(self, about: Container[str] | None) -> None:
+        """Drop what was reported of these members, or of everything, before the operation on them ended."""
+        told = self.row.reported
+        if told is None:
+            return
+        left = [] if about is None else [one for one in told["reasons"] if one.get("member_id") not in about]
+        if about is None or len(left) < len(told["reasons"]):
+            self.note(reported={"status": told["status"], "reasons": left} if left else None)
 
 
 def _unfinished(row: InstanceRow) -> list[ReasonDocument]:
@@ -279,7 +290,8 @@ def _secrets_stale(row: InstanceRow) -> list[ReasonDocument]:
 
 def _view(member: MemberRow, busy: bool) -> MemberView:
     reason = None if member.failure is None else member.failure["message"]
-    return MemberView(member.id, member.component_key, member.status, reason, problem_of(member, busy))
+    own = member.operation_id is not None
+    return MemberView(member.id, member.component_key, member.status, reason, problem_of(member, busy), own)
 
 
 async def lock_instance(tx: Tx, project_id: str, instance_id: str) -> LockedInstance:

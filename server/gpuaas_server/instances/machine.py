@@ -6,7 +6,7 @@ created → starting → running → stopping → stopped
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.instances.member_problems import MemberProblem
@@ -114,6 +114,7 @@ class MemberView:
     status: str
     reason: str | None = None
     problem: MemberProblem | None = None
+    busy: bool = False  # an operation works on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +146,33 @@ class Health:
 # From best to worst: the worst that is said decides.
 _ORDER = ("healthy", "unknown", "progressing", "degraded", "unhealthy")
 MOST_REASONS = 20
+MOST_MEMBERS_NAMED = 50
 
 
 def judge(view: InstanceView) -> Health:
     """Derive health, with every reason, from the status, the members, the controller's report and the flags."""
     found = list(_verdicts(view))
     worst = max((status for status, _ in found), key=_ORDER.index, default="healthy")
-    reasons = tuple(reason for _, reason in found if reason is not None)
-    return Health(worst, reasons[:MOST_REASONS])
+    return Health(worst, tuple(_grouped(reason for _, reason in found if reason is not None))[:MOST_REASONS])
+
+
+def _grouped(reasons: Iterable[ReasonDocument]) -> list[ReasonDocument]:
+    """List each reason once, with all members of which it is true."""
+    groups: dict[tuple[object, ...], list[ReasonDocument]] = {}
+    for reason in reasons:
+        same = (reason["code"], reason["message"], reason.get("next_step"), reason.get("component_key"))
+        groups.setdefault(same, []).append(reason)
+    return [_joined(group) for group in groups.values()]
+
+
+def _joined(group: Sequence[ReasonDocument]) -> ReasonDocument:
+    members = list(dict.fromkeys(one["member_id"] for one in group if "member_id" in one))
+    joined = group[0].copy()
+    if members:
+        joined["member_id"] = members[0]
+    if len(members) > 1:
+        joined["member_ids"] = members[:MOST_MEMBERS_NAMED]
+    return joined
 
 
 def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
@@ -171,8 +191,8 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     found += _of_problems(view)
     found += _of_members(view)
     found += [("degraded", flag) for flag in view.flags]
-    if view.report is not None:
-        found += _of_report(view.report)
+    if view.report is not None and not view.busy:
+        found += _of_report(view.report, {member.id for member in view.members if not member.busy})
     return found
 
 
@@ -190,7 +210,7 @@ def _of_members(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     there = [member for member in view.members if member.problem is None or member.problem.health != "unhealthy"]
     ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
-        if ready[key] < needed and not view.busy:
+        if ready[key] < needed and not view.busy and view.status != "failed":  # its failure says it already
             message = f"{ready[key]} of at least {needed} members of {key} are ready."
             found.append(("unhealthy", _reason("too_few_members", message, component_key=key)))
     for member in view.members:
@@ -200,12 +220,17 @@ def _of_members(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     return found
 
 
-def _of_report(report: Report) -> list[tuple[str, ReasonDocument | None]]:
+def _of_report(report: Report, judged: Container[str]) -> list[tuple[str, ReasonDocument | None]]:
+    """Take from a report what it says of the app, and of members that no operation works on (`judged`)."""
     if report.stale:
         return [("unknown", _reason("health_not_reported", "The controller has not reported health for a while."))]
     if not report.reasons:
         return [(report.status, None)]
-    return [(report.status, reason) for reason in report.reasons]
+    return [
+        (report.status, reason)
+        for reason in report.reasons
+        if "member_id" not in reason or reason["member_id"] in judged
+    ]
 
 
 def _reason(

@@ -47,6 +47,8 @@ async def finish_operation(
     data = {"failure": reason.code} if reason else {}
     locked.add_event(f"operation.{status}", ended.id, kind=ended.kind, member_id=ended.member_id, **data)
     leaving = departures.leaving_members(locked)
+    whole = operation.target == "instance"
+    locked.drop_report(None if whole else {member.id for member in concerned_members(locked, operation)})
     if status == "succeeded" or (forced is not None and operation.kind in TEARDOWNS):
         apply_success(locked, operation, verified)
     else:

@@ -39,6 +39,7 @@ class ReasonDocument(TypedDict):
     code: str
     message: str
     member_id: NotRequired[str]
+    member_ids: NotRequired[list[str]]  # where the same is true of several
     component_key: NotRequired[str]
     next_step: NotRequired[str]
 
@@ -212,7 +213,7 @@ class InstanceChanges(TypedDict, total=False):
     health: str
     health_since: datetime
     health_reasons: list[ReasonDocument]
-    reported: ReportDocument
+    reported: ReportDocument | None
     reported_at: datetime
     flags: list[ReasonDocument]
     member_counts: dict[str, int]

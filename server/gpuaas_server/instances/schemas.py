@@ -117,7 +117,12 @@ class InstanceCreate(Body):
 class HealthReason(BaseModel):
     code: str = Field(description="A stable code for programs, of the platform or of the controller.")
     message: str = Field(description="An explanation for people.")
-    member_id: str | None = Field(default=None, description="The member concerned; null for the instance.")
+    member_id: str | None = Field(
+        default=None, description="The member concerned, the first where there are several; null for the instance."
+    )
+    member_ids: list[str] = Field(
+        default=[], description="The members concerned, where the same is true of several; at most 50 are named."
+    )
     component_key: str | None = Field(default=None, description="The component concerned.")
     next_step: str | None = Field(default=None, description="What a person should do next.")
 

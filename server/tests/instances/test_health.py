@@ -145,3 +145,53 @@ async def _watched(world: AppSite) -> int:
         cursor = await connection.execute("SELECT count(*) AS n FROM work_items WHERE kind = 'instance_health'")
         row = await cursor.fetchone()
     return int(row["n"]) if row else 0
+
+
+async def test_a_report_leaves_a_failed_member_its_reason(world: AppSite) -> None:
+    instance_id = await world.running()
+    adding = await world.change_members(instance_id, "add", component_key="node", allocation_ids=[world.allocations[2]])
+    await world.controller.does(adding.json()["id"], "claim")
+    failure = {"code": "no_route", "message": "The host cannot reach the head."}
+    await world.controller.does(adding.json()["id"], "fail", failure=failure)
+    (broken,) = [one for one in await world.members(instance_id) if one["status"] == "failed"]
+    for status in ("failed", "degraded"):
+        told = {"member_id": broken["id"], "status": status, "message": "No answer."}
+        await _report(world, instance_id, status="degraded", members=[told])
+        (after,) = [one for one in await world.members(instance_id) if one["id"] == broken["id"]]
+        assert (after["status"], after["failure"]["code"]) == ("failed", "no_route"), status
+
+
+async def test_the_first_reason_that_was_reported_stays_until_the_member_is_well(world: AppSite) -> None:
+    instance_id = await world.running()
+    member_id = (await world.members(instance_id))[2]["id"]
+    for message in ("The process died.", "No answer."):
+        told = {"member_id": member_id, "status": "failed", "message": message}
+        await _report(world, instance_id, status="degraded", members=[told])
+    assert (await world.members(instance_id))[2]["failure"]["message"] == "The process died."
+    await _report(world, instance_id, members=[{"member_id": member_id, "status": "ready"}])
+    assert (await world.members(instance_id))[2]["status"] == "ready"
+
+
+async def test_a_report_does_not_judge_a_member_in_an_operation_and_ends_with_it(world: AppSite) -> None:
+    instance_id = await world.running(nodes=3)
+    member_id = (await world.members(instance_id))[3]["id"]
+    reasons = [{"code": "node_silent", "message": "It does not answer.", "member_id": member_id}]
+    told = await _report(world, instance_id, status="degraded", reasons=reasons)
+    assert [one["code"] for one in told["health_reasons"]] == ["node_silent"]
+    draining = await world.asked(instance_id, "member-operations", kind="drain", targets=[member_id])
+    meanwhile = await world.instance(instance_id)
+    assert (meanwhile["health"], meanwhile["health_reasons"]) == ("healthy", [])
+    await world.controller.carry_out(draining)
+    assert (await world.instance(instance_id))["health_reasons"] == [], "the report is older than the operation"
+
+
+async def test_a_report_about_the_whole_ends_with_an_operation_on_it_and_silence_is_still_noticed(
+    world: AppSite,
+) -> None:
+    instance_id = await world.running()
+    await _report(world, instance_id, status="degraded", reasons=[{"code": "slow", "message": "It is slow."}])
+    await world.controller.carry_out(await world.asked(instance_id, "restart"))
+    assert (await world.instance(instance_id))["health"] == "healthy"
+    world.clock.ahead += timedelta(minutes=11)
+    await world.settle()
+    assert (await world.instance(instance_id))["health_reasons"][0]["code"] == "health_not_reported"

@@ -88,6 +88,13 @@ def test_the_worst_that_is_known_decides_and_every_reason_is_named() -> None:
     assert [reason["code"] for reason in health.reasons] == ["too_few_members", "member_failed", "slow"]
 
 
+def test_the_same_reason_of_several_members_is_listed_once_with_all_of_them() -> None:
+    members = [MemberView(f"mem_{n}", "node", "failed", "No route.") for n in range(3)]
+    health = judge(view(status="failed", failure="no_route", members=members))
+    assert [reason["code"] for reason in health.reasons] == ["no_route", "member_failed"], "the failure says the rest"
+    assert health.reasons[1]["member_ids"] == ["mem_0", "mem_1", "mem_2"]
+
+
 def test_silence_after_a_report_is_not_health() -> None:
     health = judge(view(report=Report("healthy", stale=True)))
     assert (health.status, health.reasons[0]["code"]) == ("unknown", "health_not_reported")
