@@ -46,6 +46,10 @@ def test_from_a_file_to_an_active_artifact_and_its_end(publisher: Any, tmp_path:
     private, public = keys(tmp_path)
     assert publisher("trust", "add-key", "release", str(public)).code == 0
     assert publisher("trust", "require-signatures", "--reason", "the auditors ask").code == 0
+    (tmp_path / "stranger").mkdir()
+    strange, _ = keys(tmp_path / "stranger")
+    refused = publisher("artifacts", "sign", "tool-1-sh", "--key", str(strange))
+    assert (refused.code, "artifact_untrusted" in refused.err) == (1, True), refused.out + refused.err
     signed = publisher("artifacts", "sign", "tool-1-sh", "--key", str(private), "-o", "json")
     assert signed.json["trust"] == "verified", signed.err
     early = publisher("artifacts", "promote", "tool-1-sh", "staged", "--reason", "ready")

@@ -156,7 +156,7 @@ def sign(
     deadline: DeadlineOption = 600,
     project: ProjectOption = None,
 ) -> None:
-    """Sign an artifact with your own key, as cosign does, and verify it. The key does not leave this machine."""
+    """Sign an artifact with your own key, as cosign does, and verify it. Fails if that fails. The key stays here."""
     from gpuaas_sdk.signatures import read_private_key, sign_blob, sign_image
 
     where, found = _find(session, project, artifact)
@@ -173,7 +173,7 @@ def sign(
     else:
         sign_image(_repository(session, signed), signed.digest, private)
     session.client.artifacts.verify(where, found, signatures=signatures)
-    print_artifact(session, session.client.artifacts.wait_until_checked(where, found, deadline))
+    _print_checked(session, session.client.artifacts.wait_until_checked(where, found, deadline))
 
 
 @group.verb("verify")
@@ -190,7 +190,11 @@ def verify(
     """Check the bytes and signatures again and wait for the verdict. Fails if the verification fails."""
     where, found = _find(session, project, artifact)
     session.client.artifacts.verify(where, found, signatures=signature)
-    checked = session.client.artifacts.wait_until_checked(where, found, deadline)
+    _print_checked(session, session.client.artifacts.wait_until_checked(where, found, deadline))
+
+
+def _print_checked(session: Session, checked: Artifact) -> None:
+    """Print the artifact; the exit code is 0 only if its verification did not fail."""
     print_artifact(session, checked)
     if checked.trust in ("failed_verification", "revoked"):
         raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,18 +46,19 @@ def _port_of_gateway(address: str, wanted: int) -> int:
     raise LabError(f"no free port on {address}")
 
 
+def http_bind(environment: Mapping[str, str]) -> str:
+    """Return the address that GPUAAS_HTTP_BIND names, or a free port of this machine if it names none."""
+    return environment.get("GPUAAS_HTTP_BIND") or f"127.0.0.1:{free_port(8080)}"
+
+
 @contextmanager
 def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPlatform]:
     """Run the platform. Lab hosts reach it by HTTPS at `gateway`; without one, the agents run on this machine."""
     shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(parents=True, mode=0o755)
-    port = free_port(8080)
-    url = f"http://127.0.0.1:{port}"
-    environment = {
-        **os.environ,
-        "GPUAAS_DATA_DIR": str(data_dir),
-        "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
-    }
+    address = http_bind(os.environ)
+    url = f"http://{address}"
+    environment = {**os.environ, "GPUAAS_DATA_DIR": str(data_dir), "GPUAAS_HTTP_BIND": address}
     agent_url = url
     if gateway is not None:
         secure = _port_of_gateway(gateway, 8443)

@@ -935,7 +935,7 @@ class Instance(InstanceSummary):
     projects: list[InstanceProject] = field(default_factory=list)
     # Versions, endpoints and details that the controller reported last; null before.
     runtime: Mapping[str, object] | None = None
-    # Commands, paths and endpoints for people, as the controller reported them last. Never a secret.
+    # Commands, paths and endpoints for people, as the controller reported them last. Never a secret. Null before that, and once the instance is decommissioned.
     access_bundle: Mapping[str, object] | None = None
     # Mode of the instance, as its app names it, and the operations that the mode does not allow. Null: the app names no mode.
     mode: Mode | None = None

@@ -195,7 +195,8 @@ class Instance(InstanceSummary):
         description="Versions, endpoints and details that the controller reported last; null before."
     )
     access_bundle: dict[str, object] | None = Field(
-        description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret."
+        description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret. Null"
+        " before that, and once the instance is decommissioned."
     )
     mode: Mode | None = Field(
         description="Mode of the instance, as its app names it, and the operations that the mode does not allow. Null: the"

@@ -48,7 +48,7 @@ def instance_of(row: InstanceRow, caller: Caller) -> Instance:
         placement_intent=[PlacementIntent(**place) for place in row.placement_intent],
         projects=[InstanceProject(**one) for one in row.projects],
         runtime=row.runtime,
-        access_bundle=row.access_bundle,
+        access_bundle=None if row.decommissioned_at is not None else row.access_bundle,
         mode=None if row.mode is None else Mode.model_validate(row.mode),
         previous_version=_version(row.previous),
         attempted_version=_version(row.attempted),

@@ -75,6 +75,17 @@ async def test_a_decommissioned_instance_leaves_its_name_and_its_history(world: 
     await world.running("first")
 
 
+async def test_a_decommissioned_instance_shows_no_access(world: AppSite) -> None:
+    instance_id, deploy = await world.created()
+    access = {"commands": {"talk": "nc 10.0.0.7 7007"}}
+    await world.controller.carry_out(deploy, access_bundle=access)
+    assert (await world.instance(instance_id))["access_bundle"] == access
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    gone = await world.instance(instance_id)
+    assert (gone["status"], gone["access_bundle"]) == ("stopped", None)
+
+
 async def test_restart_reconcile_and_repair_end_in_running(world: AppSite) -> None:
     instance_id = await world.running()
     for verb in ("restart", "reconcile", "repair"):
