@@ -40,6 +40,12 @@ def write_json(path: Path, value: object, mode: int = 0o600) -> None:
     write_bytes(path, encode_json(value), mode)
 
 
+def update_json(path: Path, changes: dict[str, object]) -> None:
+    """Change some keys of the object in the file. What another thread writes meanwhile is kept."""
+    with WRITING:
+        write_json(path, {**(read_json(path) or {}), **changes})
+
+
 def encode_json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 

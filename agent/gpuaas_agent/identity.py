@@ -213,10 +213,8 @@ def stored_form(who: Identity, trust: Trust, known: Anchors) -> dict[str, object
 
 def store_anchors(state_dir: Path, said: Anchors) -> None:
     """Store anchors before the agent uses them, so that after a restart it still trusts what it confirmed to the platform."""
-    stored = durable.read_json(state_dir / "node.json") or {}
-    durable.write_json(
-        state_dir / "node.json", {**stored, "ca_pem": said.bundle, "anchors_issued_at_ms": said.issued_at_ms}
-    )
+    stored: dict[str, object] = {"ca_pem": said.bundle, "anchors_issued_at_ms": said.issued_at_ms}
+    durable.update_json(state_dir / "node.json", stored)
 
 
 def _stored_anchors(stored: dict[str, object]) -> Anchors:

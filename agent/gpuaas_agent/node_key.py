@@ -117,10 +117,9 @@ class NodeKeyRenewal:
         return KeyLife(begins, ends)
 
     def _remember(self, answer: dict[str, object]) -> None:
-        stored = durable.read_json(self._state_dir / "node.json") or {}
         begins = datetime.fromtimestamp(self._wire.clock.now(), UTC).isoformat()
         life = {"key_begins_at": begins, "key_expires_at": answer.get("key_expires_at")}
-        durable.write_json(self._state_dir / "node.json", {**stored, **life})
+        durable.update_json(self._state_dir / "node.json", life)
 
 
 def _moment(text: object) -> float | None:

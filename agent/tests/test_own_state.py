@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+import time
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from signed_tasks import NODE, TaskSigner
 
 from gpuaas_agent import durable
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
+from gpuaas_agent.anchors import Anchors
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.host import HostDriver
@@ -19,6 +23,7 @@ from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.expectations import Restore
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import marker
+from gpuaas_agent.identity import store_anchors
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.protocol import SignedTask
 from gpuaas_agent.specs import ReleaseSpec, parse_access
@@ -267,3 +272,32 @@ def test_identity_and_configuration_are_what_the_platform_sent(own_state: OwnSta
     own_state.rewrite("alc_1", Restore(), ())
     assert own_state.config.source.read_text() == '{"address": "10.0.0.1"}'  # as it was when the agent started
     assert json.loads((own_state.config.state_dir / "node.json").read_text())["urls"] == ["https://here"]
+
+
+def test_a_rewrite_is_not_undone_by_a_change_of_another_thread(own_state: OwnState) -> None:
+    """A heartbeat that stores anchors may read node.json before a wipe writes it, and write it afterwards."""
+    node_file = own_state.config.state_dir / "node.json"
+    stored_times, stop = Counter[str](), threading.Event()
+    heartbeats = threading.Thread(target=_store_anchors_until, args=(own_state.config.state_dir, stop, stored_times))
+    heartbeats.start()
+    try:
+        for number in range(30):
+            own_state.rewrite("alc_1", Restore(None, {"node_id": NODE, "task_keys": [number]}), ())
+            _wait_for_another_two(stored_times)
+            assert json.loads(node_file.read_text())["task_keys"] == [number]
+    finally:
+        stop.set()
+        heartbeats.join()
+
+
+def _store_anchors_until(state_dir: Path, stop: threading.Event, stored_times: Counter[str]) -> None:
+    while not stop.is_set():
+        store_anchors(state_dir, Anchors(("-----A-----\n",), stored_times["anchors"]))
+        stored_times["anchors"] += 1
+
+
+def _wait_for_another_two(stored_times: Counter[str]) -> None:
+    wanted, deadline = stored_times["anchors"] + 2, time.monotonic() + 60.0
+    while stored_times["anchors"] < wanted:
+        assert time.monotonic() < deadline, "the other thread stands still"
+        time.sleep(0.001)
