@@ -118,7 +118,9 @@ def test_a_cluster_whose_controllers_allocation_is_gone_is_unhealthy_and_its_wor
         return None if seen.state in ("active", "releasing") else seen
 
     ended = wait_for(released, 180.0, what="the release")
-    assert (ended.state, ended.wipe_verified) == ("released", True), (ended.failure, ended.wipe_evidence)
+    assert (ended.state, ended.wipe_verified) == ("released", True), lab.sandbox.admin.allocations.timeline(
+        lab.project_id, place
+    )
     lab.rests(instance)
     assert [one.failure and one.failure.code for one in lab.rotations(instance)] == ["no_controller"]
     now = lab.instance(instance)
