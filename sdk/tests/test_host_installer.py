@@ -6,12 +6,14 @@ import hashlib
 import io
 import json
 import os
+import ssl
 import subprocess
 import sys
 import tarfile
 import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -228,6 +230,51 @@ async def test_a_host_downloads_the_artifact_itself_and_not_again(
 async def test_a_bucket_gets_no_secret_of_the_platform(here: Here, place: Path, store: dict[str, Any]) -> None:
     assert await here.put(str(place / "file"), artifact(store, b"bytes", url="/moved"), owner=ME)
     assert [shown is not None for _, shown in store["seen"]] == [True, False]
+
+
+async def test_the_platform_is_accepted_with_its_own_authority_alone(
+    here: Here, place: Path, store: dict[str, Any], tmp_path: Path
+) -> None:
+    """The store answers here in place of the bucket, over HTTP: what the platform trusts does not concern it."""
+    with https_platform(tmp_path, f"{store['origin']}/bucket") as (origin, authority):
+        pull = artifact(store, b"bytes").document
+        usual: dict[str, object] = {**pull["pull"], "origins": [origin]}  # type: ignore[dict-item]
+        trusted, stranger = Pull({**pull, "pull": {**usual, "trust": [authority]}}), Pull({**pull, "pull": usual})
+        assert await refused(here.put(str(place / "file"), stranger, owner=ME)) == "artifact_unreachable"
+        assert await here.put(str(place / "file"), trusted, owner=ME)
+    assert store["seen"] == [("/bucket", None)]
+
+
+@contextmanager
+def https_platform(folder: Path, redirect: str) -> Iterator[tuple[str, str]]:
+    """A platform with a certificate of its own authority, which redirects every request. Returns its origin and authority."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(307)
+            self.send_header("Location", redirect)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    name = ["-subj", "/CN=platform", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*words, *files, *name], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{server.server_port}", (folder / "certificate.pem").read_text()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 async def test_bytes_with_another_digest_and_refusals_leave_nothing(

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -102,29 +103,23 @@ def give_to(folder, owner):
             os.chown(os.path.join(place, name), *owner, follow_symlinks=False)
 
 
-class SameOriginOnly(urllib.request.HTTPRedirectHandler):
-    """A bucket that the platform redirects to must not get the secret that is for the platform."""
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Redirects are followed by `open_source`, so that a bucket gets no secret and is checked as the host checks others."""
 
     def redirect_request(self, *arguments):
-        request = super().redirect_request(*arguments)
-        if request is not None:
-            request.remove_header("Authorization")
-        return request
+        return None
 
 
 def download(request, target):
     """Tries the platform's addresses one after the other. The bytes count only with the right digest."""
     pull, problem = request["pull"], "it has no address"
-    trust = ssl.create_default_context(cadata="".join(pull["trust"]) or None)
-    handlers = [urllib.request.HTTPSHandler(context=trust), SameOriginOnly(), urllib.request.ProxyHandler({})]
-    opener = urllib.request.build_opener(*handlers)
     for origin in pull["origins"]:
         try:
-            seen = save(opener, origin.rstrip("/") + pull["url"], pull, target)
+            seen = save(origin.rstrip("/") + pull["url"], pull, target)
         except urllib.error.HTTPError as error:
-            raise Failed("artifact_refused", f"the platform answered {error.code} for the artifact") from None
+            raise Failed("artifact_refused", f"the answer for the artifact was {error.code}") from None
         except OSError as error:
-            if error.errno == 28:
+            if error.errno == errno.ENOSPC:
                 raise
             problem = f"{origin}: {getattr(error, 'reason', None) or type(error).__name__}"
             continue
@@ -134,15 +129,34 @@ def download(request, target):
     raise Failed("artifact_unreachable", f"the host cannot reach the platform for the artifact: {problem}")
 
 
-def save(opener, url, pull, target):
-    secret = base64.b64encode(f"{pull['username']}:{pull['password']}".encode()).decode()
-    asked = urllib.request.Request(url, headers={"Authorization": f"Basic {secret}"})  # noqa: S310 - of the platform's own
-    remove_path(target)
+def save(url, pull, target):
     seen, flags = hashlib.sha256(), os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with opener.open(asked, timeout=SECONDS) as source, os.fdopen(os.open(target, flags, 0o600), "wb") as file:
+    remove_path(target)
+    with open_source(url, pull) as source, os.fdopen(os.open(target, flags, 0o600), "wb") as file:
         while chunk := source.read(CHUNK):
             seen.update(chunk)
             file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
     return f"sha256:{seen.hexdigest()}"
+
+
+def open_source(url, pull):
+    """Asks the platform with the secret, trusting its own authority alone; then the bucket that it names, if it does."""
+    secret = base64.b64encode(f"{pull['username']}:{pull['password']}".encode()).decode()
+    try:
+        return open_url(url, {"Authorization": f"Basic {secret}"}, "".join(pull["trust"]))
+    except urllib.error.HTTPError as error:
+        bucket = error.headers.get("Location", "") if error.code in (302, 307) else ""
+        if not bucket.startswith(("http://", "https://")):
+            raise
+        return open_url(bucket, {}, "")
+
+
+def open_url(url, headers, authorities):
+    handlers = [NoRedirect(), urllib.request.ProxyHandler({})]
+    if url.startswith("https:"):
+        context = ssl.create_default_context(cadata=authorities or None)  # none named: those of the host
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - it begins with http
+    return urllib.request.build_opener(*handlers).open(asked, timeout=SECONDS)

@@ -6,6 +6,7 @@ repeatable, also after a crash at any point.
 
 import base64
 import contextlib
+import errno
 import grp
 import hashlib
 import json
@@ -110,7 +111,7 @@ def answer(line):
     except Failed as failed:
         return {"failed": {"code": failed.code, "message": str(failed)}}
     except OSError as error:
-        code = "disk_full" if error.errno == 28 else "host_refused"
+        code = "disk_full" if error.errno == errno.ENOSPC else "host_refused"
         return {"failed": {"code": code, "message": f"{error.strerror}: {error.filename}"}}
     except Exception as error:
         return {"failed": {"code": "installer_error", "message": type(error).__name__}}
