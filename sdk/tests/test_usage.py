@@ -1,6 +1,6 @@
 """Usage reports of a controller: in batches, repeated after a crash, and not blocked by records that are refused."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -80,8 +80,9 @@ class PlatformWithInstances(Platform):
     runtimes: list[object] = field(default_factory=list)
     ids: tuple[str, ...] = ("ins_1",)
 
-    def list(self, *place: object, **wanted: object) -> Pages:
-        return Pages([self._instance(one) for one in self.ids])
+    async def instances(self, *place: object, **wanted: object) -> AsyncIterator[object]:
+        for one in self.ids:
+            yield self._instance(one)
 
     def members(self, *place: object) -> Pages:
         return Pages([])
@@ -90,7 +91,8 @@ class PlatformWithInstances(Platform):
         return self._instance(instance_id)
 
     def _instance(self, instance_id: str) -> object:
-        return SimpleNamespace(id=instance_id, operation_id=None, generation=1)
+        known = {"id": instance_id, "project_id": "prj_1", "runtime": None}
+        return SimpleNamespace(**known, operation_id=None, generation=1)
 
     async def report_health(self, *place: object, **report: object) -> None:
         self.runtimes.append(report["runtime"])
