@@ -14,7 +14,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.projects.service import ProjectFacts
 from tests_support.agents import Json, Person
-from tests_support.apps import INPUTS, AppSite, Controller
+from tests_support.apps import INPUTS, QUEUE, AppSite, Controller
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Shared:
     async def running(self, *served: str) -> str:
         world = self.world
         intent = [{"component_key": key, "allocation_id": world.allocations[0]} for key in ("head", "node")]
-        body = {"app": "echo", "name": "shared", "placement_intent": intent, "inputs": INPUTS}
+        body = {"app": "echo", "name": "shared", "placement_intent": intent, "inputs": INPUTS, **QUEUE}
         created = await world.admin.post(f"{world.path}/instances", body | {"served_projects": list(served)})
         await world.controller.carry_out(created["operation"]["id"])
         return str(created["instance"]["id"])

@@ -12,7 +12,7 @@ from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.work import leases
 from tests_support.agents import Json
-from tests_support.apps import FORCED, INPUTS, AppSite
+from tests_support.apps import FORCED, INPUTS, QUEUE, AppSite
 
 NEWER = "sha256:" + "b" * 64
 
@@ -170,7 +170,7 @@ async def test_a_portion_of_instances_asks_for_the_next(world: AppSite, monkeypa
 async def _asked_for(world: AppSite, name: str, place: int) -> Json:
     """An instance on one allocation, whose deploy nobody has begun."""
     intent = [{"component_key": key, "allocation_id": world.allocations[place]} for key in ("head", "node")]
-    body: Json = {"app": "echo", "name": name, "placement_intent": intent, "inputs": INPUTS}
+    body: Json = {"app": "echo", "name": name, "placement_intent": intent, "inputs": INPUTS, **QUEUE}
     return await world.admin.post(f"{world.path}/instances", body)
 
 

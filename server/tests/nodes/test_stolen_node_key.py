@@ -307,7 +307,7 @@ async def test_a_terminal_that_the_thief_answers_opens_nothing_elsewhere(
         holder_lease.AnsweringNode(node, 2),
         holder_lease.AnsweringNode(Actor(new_id("nod"), "node", "x"), 1),
     ):
-        with pytest.raises(Problem, match="not waited for"):
+        with pytest.raises(Problem, match="No terminal with this id is expected"):
             await holder_lease.terminal_take(site.platform, wrong, terminal["id"], ssh_line(), "127.0.0.1:1/x")
     by = holder_lease.AnsweringNode(node, 1)
     taken = await holder_lease.terminal_take(site.platform, by, terminal["id"], ssh_line(), "127.0.0.1:1/x")

@@ -64,11 +64,11 @@ async def test_a_terminal_is_a_task_without_a_secret_for_the_host(ground: EchoLa
 
 async def test_it_is_taken_once_and_by_its_own_node(ground: EchoLab) -> None:
     terminal = await opened(ground)
-    with pytest.raises(Problem, match="not waited for"):
+    with pytest.raises(Problem, match="No terminal with this id is expected"):
         await take(ground, terminal, "nod_01jb2c3d4e5f6g7h8j9kamnpqr")
     taken = await take(ground, terminal)
     assert taken.certificate.startswith("ssh-ed25519-cert-v01@openssh.com ")
-    with pytest.raises(Problem, match="not waited for"):
+    with pytest.raises(Problem, match="No terminal with this id is expected"):
         await take(ground, terminal)
     [certificate] = (await ground.site.admin.get(f"{path(ground).removesuffix('terminals')}ssh-certificates"))["items"]
     me = await ground.site.admin.get("/me")
@@ -90,7 +90,7 @@ async def test_a_host_that_never_comes_is_given_up(ground: EchoLab, clock: Movab
     clock.ahead += timedelta(seconds=60)
     await work_off(ground.site.platform, TerminalReconciler())
     assert (await now(ground, terminal))["reason"] == "not_opened"
-    with pytest.raises(Problem, match="not waited for"):
+    with pytest.raises(Problem, match="No terminal with this id is expected"):
         await take(ground, terminal)
 
 
@@ -122,7 +122,7 @@ async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more
     await ground.site.admin.post(f"/projects/{ground.project}/allocations/{ground.allocation}/release", {})
     assert {(await now(ground, one))["reason"] for one in (first, second)} == {"released"}
     assert not await holder_lease.terminal_opened(ground.site.platform, taken.row)
-    with pytest.raises(Problem, match="not waited for"):
+    with pytest.raises(Problem, match="No terminal with this id is expected"):
         await take(ground, second)
     refused = await ground.site.admin.call("POST", path(ground), {})
     assert refused.json()["code"] == "not_active"
