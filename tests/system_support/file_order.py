@@ -1,5 +1,5 @@
 """The order in which test files are given to the processes of a run: those that take longest first, since who begins last
-ends last. A process gets a whole file, so that what its tests share is set up once.
+ends last. On lab hosts a process gets a whole file, so that what its tests share is set up once.
 """
 
 from pathlib import Path
