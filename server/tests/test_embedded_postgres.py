@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -121,3 +123,37 @@ def test_a_cluster_that_cannot_start_is_reported_with_the_reason(
     monkeypatch.setattr(postgres, "START_SECONDS", 1.0)
     with pytest.raises(RuntimeError, match="no_such_option"):
         postgres.start(directory, {"no_such_option": "1"})
+
+
+# Each process waits until all of them run, creates the account, and looks at it again once all have created it.
+_CREATE_AT_ONCE = """
+import os, pwd, sys, time
+from pathlib import Path
+from gpuaas_server.embedded.account import ensure_account
+name, folder, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+def meet(what):
+    (folder / f"{what}-{name}-{os.getpid()}").touch()
+    while len(list(folder.glob(f"{what}-{name}-*"))) < count:
+        time.sleep(0.01)
+meet("ready")
+created = ensure_account(name)
+meet("created")
+sys.exit(created.pw_uid != pwd.getpwnam(name).pw_uid)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root creates accounts")
+@pytest.mark.skipif(sys.platform != "linux", reason="a mount namespace gives the test an /etc of its own")
+@pytest.mark.timeout(300)
+def test_platforms_that_start_at_once_on_a_new_machine_get_one_account(directory: Path) -> None:
+    etc, count = directory / "etc", 6
+    shutil.copytree("/etc", etc, symlinks=True)
+    create = f"'{sys.executable}' -c '{_CREATE_AT_ONCE}' \"$name\" '{directory}' {count} & pids=\"$pids $!\";"
+    script = f"""mount --bind '{etc}' /etc && rm -f /etc/.pwd.lock || exit 9
+    for name in gpuaas-first gpuaas-second gpuaas-third; do
+      pids=; {create * count}
+      for pid in $pids; do wait "$pid" || exit 1; done
+    done"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not [line for line in Path("/etc/passwd").read_text().splitlines() if line.startswith("gpuaas-first")]

@@ -20,13 +20,12 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from gpuaas_server.embedded.account import ensure_account
 from gpuaas_server.kernel.start import StartFailed
 
-ACCOUNT = "gpuaas-postgres"
 ROLE = "gpuaas"
 SOCKETS = "s"  # a socket's path may have 107 characters
 START_SECONDS = 30.0
-ACCOUNT_SECONDS = 30.0
 _PR_SET_PDEATHSIG = 1
 _OPTIONS = {
     "shared_buffers": "128MB",
@@ -73,7 +72,7 @@ class EmbeddedPostgres:
 
 def url_in(data_dir: Path) -> str:
     """Where a server on this data directory answers, before it runs."""
-    return _url(_home(data_dir.resolve(), _account()) / SOCKETS, ROLE, ROLE)
+    return _url(_home(data_dir.resolve(), ensure_account()) / SOCKETS, ROLE, ROLE)
 
 
 def _url(socket_dir: Path, user: str, database: str) -> str:
@@ -82,7 +81,7 @@ def _url(socket_dir: Path, user: str, database: str) -> str:
 
 def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPostgres:
     """Start, creating the cluster on first use; returns when it answers."""
-    account = _account()
+    account = ensure_account()
     home = _home(data_dir.resolve(), account)
     binaries = _binaries(account)
     cluster, sockets, log_file = home / "data", home / SOCKETS, home / "postgres.log"
@@ -124,30 +123,6 @@ def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
             os._exit(1)
 
     return become
-
-
-def _account() -> pwd.struct_passwd | None:
-    """PostgreSQL refuses to run as root; as root we give it an account of its own."""
-    if os.geteuid() != 0:
-        return None
-    try:
-        return pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
-        return _new_account(command)
-
-
-def _new_account(command: list[str]) -> pwd.struct_passwd:
-    """Another platform on this machine may be making it at the same time, and only one of us is let."""
-    deadline = time.monotonic() + ACCOUNT_SECONDS
-    while True:
-        refused = subprocess.run(command, check=False, capture_output=True, text=True)
-        try:
-            return pwd.getpwnam(ACCOUNT)
-        except KeyError:
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"the account {ACCOUNT} was not made: {refused.stderr.strip()}") from None
-            time.sleep(0.1)
 
 
 def _reachable(path: Path, account: pwd.struct_passwd | None) -> bool:
