@@ -15,9 +15,8 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.rows import WaitingOperation
 from gpuaas_server.operations.schemas import WorkItem, WorkList
-from gpuaas_server.operations.service import MOST_WORK
+from gpuaas_server.operations.service import MOST_WORK, WaitingOperation
 
 EACH_TENANT = 8  # operations of one tenant that one answer names at most
 
@@ -63,7 +62,7 @@ async def _waiting(platform: Platform, scope: Scope, caller: Caller, project_id:
     if bound:
         async with platform.database.connection(beyond(caller.id)) as connection:
             for slug in identity.bound_apps(caller):
-                offered = await queries.operations_offered(connection, slug, EACH_TENANT, MOST_WORK)
+                offered = await queries.operations_offered(connection, WaitingOperation, slug, EACH_TENANT, MOST_WORK)
                 lists.append([one for one in offered if one.project_id != project_id])
     return take_turns(lists)[:MOST_WORK]
 
@@ -78,7 +77,7 @@ async def _claimed(platform: Platform, scope: Scope, caller: Caller, replica: st
     found: dict[str, WaitingOperation] = {}
     for each in (scope, beyond(caller.id)):
         async with platform.database.connection(each) as connection:
-            rows = await queries.operations_claimed(connection, caller.id, replica, apps, MOST_WORK)
+            rows = await queries.operations_claimed(connection, WaitingOperation, caller.id, replica, apps, MOST_WORK)
         found |= {row.id: row for row in rows}
     return list(found.values())
 
