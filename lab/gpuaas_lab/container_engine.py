@@ -17,7 +17,7 @@ events_logger = "file"
 
 CONTAINER_ENGINE = PackageLayer(
     "container-engine",
-    ("podman", "runc", "netavark", "aardvark-dns", "iptables", "busybox-static"),
+    ("podman", "runc", "netavark", "aardvark-dns", "iptables", "busybox-static", "cloud-init"),
     files=(("/etc/containers/containers.conf", _ENGINE_SETTINGS),),
     plain_folders=("/var/lib/containers",),
 )

@@ -1,6 +1,7 @@
 """The part of the registry protocol that a publisher needs: it pushes blobs and manifests into one repository."""
 
 import ipaddress
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urljoin
@@ -56,7 +57,7 @@ class Repository:
         headers = {"Authorization": f"Bearer {token}", "Accept": accept}
         if content_type:
             headers["Content-Type"] = content_type
-        verify = True if self.ca_file is None else httpx.create_ssl_context(verify=self.ca_file)
+        verify = True if self.ca_file is None else ssl.create_default_context(cafile=self.ca_file)
         try:
             answer = httpx.request(
                 method, urljoin(self._url, path), content=content, headers=headers, timeout=TIMEOUT, verify=verify

@@ -12,15 +12,22 @@ from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox, free_port
 
 @contextmanager
 def lab_site(
-    name: str, hosts: int, layer: PackageLayer | None = None, wipe_grade: str = "inspected", **settings: str
+    name: str,
+    hosts: int,
+    layer: PackageLayer | None = None,
+    wipe_grade: str = "inspected",
+    registry: bool = False,
+    **settings: str,
 ) -> Iterator[tuple[Sandbox, Fleet]]:
     """The fleet's name is this process's own: the same test may run from another checkout beside us.
 
-    Its hosts are wiped without a restart, unless the test is about that.
+    Its hosts are wiped without a restart, unless the test is about that. With a `registry`, hosts can pull images.
     """
     with Fleet(name=f"{name}-{os.getpid()}", hosts=hosts, layer=layer) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         settings = {"login_rate_per_minute": "100000", **settings}
+        if registry:
+            settings["registry_bind"] = f"{fleet.gateway}:{free_port()}"
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:
             sandbox = Sandbox.create(server)
             sandbox.offer(wipe_grade)

@@ -1,4 +1,4 @@
-"""Lists the containers of podman and docker, running or not, from their files on disk.
+"""Lists the containers of podman and docker, running or not, and podman's images, from their files on disk.
 
 It does not run their programs: in a slice these belong to the tenant.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gpuaas_agent.host.rooted import RootedFiles
 
 _PODMAN = ("overlay-containers", "vfs-containers")
+_IMAGES = ("overlay-images", "vfs-images")
 _DOCKER = "/var/lib/docker/containers"
 
 
@@ -23,10 +24,25 @@ class Container:
 
 def on_record(files: RootedFiles, homes: Iterable[str]) -> list[Container]:
     """Return the containers of the system's store and of each account's store."""
-    stores = ["/var/lib/containers/storage"]
-    stores += sorted({f"{home.rstrip('/')}/.local/share/containers/storage" for home in homes if home.startswith("/")})
+    stores = _stores(homes)
     found = {one for store in stores for driver in _PODMAN for one in _podman(files, f"{store}/{driver}")}
     return sorted(found | set(_docker(files)), key=lambda one: one.name)
+
+
+def named_images(files: RootedFiles, homes: Iterable[str]) -> list[str]:
+    """Return the names of podman's images, such as `localhost/web:1`."""
+    texts = (files.read(f"{store}/{driver}/images.json") for store in _stores(homes) for driver in _IMAGES)
+    entries = [entry for text in texts if text for entry in _objects(json.loads(text))]
+    return sorted({str(name) for entry in entries for name in entry.get("names") or []})
+
+
+def _stores(homes: Iterable[str]) -> list[str]:
+    own = {f"{home.rstrip('/')}/.local/share/containers/storage" for home in homes if home.startswith("/")}
+    return ["/var/lib/containers/storage", *sorted(own)]
+
+
+def _objects(value: object) -> list[dict[str, list[str]]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _podman(files: RootedFiles, folder: str) -> Iterator[Container]:

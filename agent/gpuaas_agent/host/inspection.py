@@ -167,6 +167,16 @@ class Inspection:
                 check.noted.append(f"{one.name} ({state})")
             elif runs or self.depth == "gone":
                 check.found.append(InspectionFinding(f"{one.name} ({state})", pattern, False))
+        if self.depth == "gone":
+            self._images(check, homes)
+
+    def _images(self, check: InspectionCheck, homes: list[str]) -> None:
+        """Find images that are named as the app's containers are, in the host's own namespace of names."""
+        for name in containers.named_images(self.target.files, homes):
+            check.examined += 1
+            pattern = matching(self.footprint.containers, name.rpartition("/")[2].partition(":")[0])
+            if name.startswith("localhost/") and pattern is not None:
+                check.found.append(InspectionFinding(f"image {name}", pattern, False))
 
     def _cron(self, check: InspectionCheck) -> None:
         for folder in (*CRON_FOLDERS, CRON_TABLES):

@@ -1,7 +1,7 @@
 """The framework for app controllers: write an `AppController`, run it with `main`. Needs `gpuaas-sdk[controller]`."""
 
 from gpuaas_sdk.controller.app import AppController, Health, InstanceSnapshot
-from gpuaas_sdk.controller.artifact import PublishedArtifact
+from gpuaas_sdk.controller.artifact import ImagePull, PublishedArtifact
 from gpuaas_sdk.controller.client import ControllerClient
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import CommandFailed, Failed, HostUnreachable
@@ -28,6 +28,7 @@ __all__ = [
     "Host",
     "HostInstaller",
     "HostUnreachable",
+    "ImagePull",
     "InstalledThings",
     "InstanceSnapshot",
     "Metrics",

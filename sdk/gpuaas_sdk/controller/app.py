@@ -55,9 +55,12 @@ class Health:
 
 
 class AppController:
-    """Subclass this, set `slug`, and write the handlers that the app supports."""
+    """Subclass this, set `slug`, and write the handlers that the app supports.
 
-    slug: str = ""
+    A controller without a slug serves every app that its service account is bound to, also one that is bound later.
+    """
+
+    slug: str = ""  # the app's; empty: see above
     version: str | None = None  # of the controller; people see it beside who serves the app
     components: Sequence[str] = ()
     health_seconds: float = 30.0  # pause between two health checks

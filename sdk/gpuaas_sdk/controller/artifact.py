@@ -1,6 +1,7 @@
 """Pulls the artifact of an operation's version: with a secret made for this operation, checked by its digest."""
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -12,6 +13,21 @@ from gpuaas_sdk.generated.models import RuntimeSecret, SealedBox
 from gpuaas_sdk.sealed import RecipientKey
 
 BUCKET_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePull:
+    """What a host needs to pull an image with any registry client: its reference by digest, and a name and password that
+    end with the operation. `trust` has certificates of authorities that count for the registry beside the host's own.
+    """
+
+    digest: str
+    reference: str
+    registry: str
+    username: str
+    password: str = field(repr=False)
+    tls: bool = True
+    trust: tuple[str, ...] = ()
 
 
 class PublishedArtifact:
@@ -28,6 +44,25 @@ class PublishedArtifact:
             raise Failed("not_a_blob", f"{secret.digest} is an image.", next_step="Let the hosts pull it.")
         pull = _unseal(key, secret)
         return {"digest": secret.digest, "pull": {"origins": [], "trust": [], **pull}}
+
+    async def image_pull(self) -> ImagePull:
+        """Return what a host needs to pull the artifact, if it is an image. Compare the digest that the host then has."""
+        key = RecipientKey.new()
+        secret = await self._lease.request_pull_secret(key.public)
+        if secret.kind != "oci" or not is_digest(secret.digest):
+            raise Failed("not_an_image", f"{secret.digest} is a file.", next_step="Publish the version as an image.")
+        pull = _unseal(key, secret)
+        if not str(pull["reference"]).endswith(f"@{secret.digest}"):
+            raise Failed("digest_mismatch", f"The platform names another image than {secret.digest}.")
+        return ImagePull(
+            digest=secret.digest,
+            reference=pull["reference"],
+            registry=pull["registry"],
+            username=pull["username"],
+            password=pull["password"],
+            tls=pull.get("tls", True),
+            trust=tuple(pull.get("trust", ())),
+        )
 
 
 async def pull_artifact(lease: Lease) -> bytes:

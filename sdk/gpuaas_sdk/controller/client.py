@@ -44,6 +44,10 @@ class ControllerClient:
         async for one in self.api.controller.instances(self.project_id, app=app):
             yield one
 
+    async def list_bound_apps(self) -> Sequence[str]:
+        """Return the slugs of the apps that the service account is bound to now."""
+        return (await self.api.me.show()).app_slugs or []
+
     async def send_heartbeat(self, app: str, version: str | None, stopping: bool = False) -> HeartbeatAccepted:
         """Report that this replica is there, or that it ends. Without a live replica, launches of the app are refused."""
         send = self.api.controller.heartbeat

@@ -4,6 +4,7 @@ import logging
 
 from gpuaas_sdk.controller.app import AppController, Health, InstanceSnapshot
 from gpuaas_sdk.controller.client import ControllerClient
+from gpuaas_sdk.controller.served_apps import find_served_apps
 from gpuaas_sdk.controller.usage import report_usage
 from gpuaas_sdk.errors import Conflict, GpuaasError, NotFound
 
@@ -12,10 +13,14 @@ log = logging.getLogger(__name__)
 
 async def check_instances(app: AppController, client: ControllerClient) -> int:
     """Returns how many instances were reported. An instance that changed during its check is checked again next time."""
-    reported = 0
     if type(app).health is AppController.health:  # the app has no health check
-        return reported
-    async for short in client.list_instances(app.slug):
+        return 0
+    return sum([await _check_app(app, slug, client) for slug in await find_served_apps(app, client)])
+
+
+async def _check_app(app: AppController, slug: str, client: ControllerClient) -> int:
+    reported = 0
+    async for short in client.list_instances(slug):
         if short.operation_id is not None:
             continue
         try:

@@ -14,6 +14,7 @@ from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.client import ControllerClient
 from gpuaas_sdk.controller.replica import Replica
+from gpuaas_sdk.controller.served_apps import title_of
 from gpuaas_sdk.credentials import ClientCertificate, ServiceAccountCredentials
 from gpuaas_sdk.retries import RetryPolicy
 
@@ -72,13 +73,13 @@ def connect(settings: ControllerSettings, app: AppController) -> AsyncClient:
         ca_file=settings.ca_file,
         certificate=settings.certificate,
         retry=CONTROLLER_RETRIES,
-        user_agent=f"gpuaas-controller/{app.slug}",
+        user_agent=f"gpuaas-controller/{app.slug or 'all'}",
     )
 
 
 async def serve(app: AppController, settings: ControllerSettings) -> None:
     """Run a replica of the controller until this process gets SIGTERM or SIGINT."""
-    log.info("Controller of %s starts: replica %s, %s", app.slug, settings.replica, _platform_of(settings.url))
+    log.info("Controller of %s starts: replica %s, %s", title_of(app), settings.replica, _platform_of(settings.url))
     async with connect(settings, app) as api:
         client = ControllerClient(api, settings.project_id, settings.replica)
         replica = Replica(app, client, concurrency=settings.concurrency)
@@ -93,7 +94,7 @@ async def serve(app: AppController, settings: ControllerSettings) -> None:
         await running
         if metrics is not None:
             metrics.close()
-    log.info("Controller of %s has stopped: replica %s", app.slug, settings.replica)
+    log.info("Controller of %s has stopped: replica %s", title_of(app), settings.replica)
 
 
 def _platform_of(url: str) -> str:

@@ -1131,6 +1131,8 @@ class Me(Resource):
     roles: list[RoleBinding] = field(default_factory=list)
     # Scopes of a service account; null for a user.
     scopes: list[str] | None = None
+    # Slugs of the apps that a service account controls; null for a user.
+    app_slugs: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1732,7 +1734,10 @@ class RoleBinding(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeSecret(Resource):
-    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`."""
+    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`.
+
+    `trust` has the platform's own authorities: a registry or an API with a certificate of theirs is the right one. `tls` is
+    false for a registry that speaks plain HTTP."""
 
     id: str
     purpose: str = ""

@@ -89,12 +89,13 @@ async def _source(tx: Tx, settings: Settings, artifact: PullableArtifact) -> dic
 
     The bucket's URL is made when the secret is used (artifact_pull), so that what is revoked meanwhile is not given out.
     """
+    anchors = [key.certificate for key in await pki.published_keys(tx.connection, "tls_ca") if key.certificate]
     if artifact.kind == "oci":
-        host = backends.registry_host(settings)
-        return {"registry": host, "reference": f"{host}/{artifact.location}@{artifact.digest}"}
+        host, encrypted = backends.registry_host(settings), backends.registry_url(settings).startswith("https:")
+        reference = f"{host}/{artifact.location}@{artifact.digest}"
+        return {"registry": host, "reference": reference, "tls": encrypted, "trust": anchors}
     https = any(url.startswith("https://") for url in settings.agent_urls)
-    anchors = await pki.published_keys(tx.connection, "tls_ca") if https else []
-    trust = [key.certificate for key in anchors if key.certificate]
+    trust = anchors if https else []
     origins = [url.rstrip("/") for url in settings.agent_urls]
     return {"url": pull_path(artifact.id), "authorization": "basic", "origins": origins, "trust": trust}
 

@@ -233,7 +233,11 @@ class RuntimeSecretCreate(Body):
 
 
 class RuntimeSecret(BaseModel):
-    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`."""
+    """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`.
+
+    `trust` has the platform's own authorities: a registry or an API with a certificate of theirs is the right one. `tls` is
+    false for a registry that speaks plain HTTP.
+    """
 
     id: str
     purpose: Literal["artifact_pull"]

@@ -17,13 +17,29 @@ _ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 Json = dict[str, Any]
 
 
-def footprint_of(manifest: Json, inputs: Json) -> dict[str, list[object]]:
-    """Return the manifest's footprint, with the accounts of the inputs among its users. The inputs have passed `check`."""
+def footprint_of(manifest: Json, inputs: Json, instance_id: str | None = None) -> dict[str, list[object]]:
+    """Return the manifest's footprint, with the accounts of the inputs among its users. The inputs have passed `check`.
+
+    With an `instance_id`, the container of a version with a runtime profile is in it too, with all that belongs to it.
+    """
     listed = {kind: list(entries) for kind, entries in manifest["footprint"].items() if kind != "users_from"}
     named = [value for _, value in _named(manifest, inputs)]
     if named:
         listed["users"] = list(dict.fromkeys([*listed.get("users", ()), *named]))
+    if instance_id is not None and "runtime_profile" in manifest:
+        for kind, entries in container_footprint(instance_id).items():
+            listed[kind] = [*listed.get(kind, ()), *entries]
     return listed
+
+
+def container_footprint(instance_id: str) -> dict[str, list[object]]:
+    """Return what the containers of an instance have on a host. Their names begin with a part of the instance's id: the
+    container and its image, its unit, its volumes and its network (docs/howto/run-an-image.md).
+    """
+    name = f"gpuaas-{instance_id[-10:]}-*"
+    folders = ("/etc/systemd/system", "/etc/containers/networks", "/var/lib/containers/storage/volumes")
+    paths: list[object] = [f"{folder}/{name}" for folder in (*folders, "/var/lib/gpuaas-containers")]
+    return {"units": [f"{name}.service"], "containers": [name], "paths": paths}
 
 
 def check_footprints(manifest: Json, inputs: Json) -> None:

@@ -103,6 +103,9 @@ class Me(BaseModel):
     tenant_id: str | None = Field(description="Null for a user of the platform.")
     roles: list[RoleBinding]
     scopes: list[str] | None = Field(description="Scopes of a service account; null for a user.")
+    app_slugs: list[str] | None = Field(
+        default=None, description="Slugs of the apps that a service account controls; null for a user."
+    )
 
 
 class BrowserSession(BaseModel):

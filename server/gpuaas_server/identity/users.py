@@ -188,4 +188,5 @@ def describe_principal(principal: Principal | None) -> Me:
         tenant_id=principal.tenant_id or None,
         roles=[RoleBinding(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings],
         scopes=sorted(principal.scopes) if principal.kind == SERVICE_ACCOUNT else None,
+        app_slugs=sorted(principal.apps) if principal.kind == SERVICE_ACCOUNT else None,
     )

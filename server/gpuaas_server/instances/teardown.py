@@ -30,7 +30,7 @@ def _footprint(instance: InstanceRow) -> dict[str, list[object]]:
     """The footprints of all versions that may be on the hosts, taken together."""
     merged: dict[str, list[object]] = {}
     for manifest in instance.manifests():
-        for kind, entries in footprint_of(manifest, instance.inputs).items():
+        for kind, entries in footprint_of(manifest, instance.inputs, instance.id).items():
             known = merged.setdefault(kind, [])
             known.extend(entry for entry in entries if entry not in known)
     return merged

@@ -1,0 +1,142 @@
+"""The controller: each handler brings the members' containers to the wanted state, whatever state the hosts are in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from gpuaas_containers import workload
+from gpuaas_containers.failures import hide
+from gpuaas_containers.names import MemberNames
+from gpuaas_containers.profile import RuntimeProfile, read_profile
+from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, main
+
+AT_ONCE = 8  # members of an operation that are worked on at the same time
+Work = Callable[[ControllerMember], Awaitable[None]]
+
+
+def _own_version() -> str | None:
+    try:
+        return version("gpuaas-containers")
+    except PackageNotFoundError:  # run from its sources
+        return None
+
+
+class Containers(AppController):
+    """Serves every app that its service account is bound to: what an app is, its runtime profile says."""
+
+    slug = ""
+    version = _own_version()
+
+    async def bootstrap(self, ctx: Context) -> None:
+        """Bring up the container of each member. One that runs as it should is left alone."""
+        if not ctx.rotates_secrets:  # containers share none
+            await self._bring_up(ctx)
+
+    # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
+    add = reconcile = repair = recover = upgrade = rollback = start = bootstrap
+
+    async def restart(self, ctx: Context) -> None:
+        await self._bring_up(ctx, restart=True)
+
+    async def stop(self, ctx: Context) -> None:
+        await _each(ctx.members, lambda member: self._stop(ctx, member))
+
+    async def drain(self, ctx: Context) -> None:
+        """A container is asked to end and has its time to do so: it finishes what it does and takes no more."""
+        await self.stop(ctx)
+        for member in ctx.members:
+            ctx.set_member_status(member, "drained")
+
+    async def remove(self, ctx: Context) -> None:
+        await _each(ctx.members, lambda member: self._remove(ctx, member))
+
+    teardown = remove
+
+    async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
+        profile = read_profile(ctx.manifest, ctx.inputs)
+        if profile.image != ctx.version.digest:
+            raise Failed("image_digest_mismatch", f"The runtime_profile names another image than {ctx.version.digest}.")
+        await _each(ctx.members, lambda member: self._start(ctx, profile, member, restart))
+        ctx.set_runtime(version=ctx.version.version, image=profile.image)
+        await _describe_access(ctx)
+
+    async def _start(self, ctx: Context, profile: RuntimeProfile, member: ControllerMember, restart: bool) -> None:
+        host, names = await ctx.host(member), _names(ctx, member)
+        try:
+            limit = asyncio.get_running_loop().time() + profile.start_seconds
+            async with ctx.step("check", member):
+                gpus = await workload.check_host(host, names, profile)
+            async with ctx.step("pull", member):
+                reference = await workload.pull(host, names, ctx.artifact, limit)
+            title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
+            container = workload.describe(names, profile, reference, gpus, ctx.instance.id, title)
+            async with ctx.step("start", member):
+                state = await workload.start(host, container, limit, restart=restart or member.status == "failed")
+        except Failed as failed:
+            shown = hide(failed, profile.answers)
+            ctx.set_member_status(member, "failed", message=shown.failure.message)
+            raise shown from None
+        detail = {**state, "address": host.address, "image": profile.image}
+        ctx.set_member_status(member, "ready", detail=detail)
+
+    async def _stop(self, ctx: Context, member: ControllerMember) -> None:
+        async with ctx.step("stop", member):
+            await workload.stop(await ctx.host(member), _names(ctx, member))
+
+    async def _remove(self, ctx: Context, member: ControllerMember) -> None:
+        digests = [one for one in (ctx.version.digest, ctx.instance.version.digest) if one]
+        async with ctx.step("remove", member):
+            await workload.remove(await ctx.host(member), _names(ctx, member), digests)
+
+
+def _names(ctx: Context, member: ControllerMember) -> MemberNames:
+    return MemberNames.of(ctx.instance.id, member.component_key, member.id)
+
+
+async def _each(members: Sequence[ControllerMember], work: Work) -> None:
+    """Work on some members at the same time. The first failure ends the others between two steps, and is the outcome."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def run(member: ControllerMember) -> None:
+        async with free:
+            await work(member)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for member in members:
+                group.create_task(run(member))
+    except BaseExceptionGroup as failures:
+        raise _first_of(failures) from None
+
+
+def _first_of(failures: BaseException) -> BaseException:
+    while isinstance(failures, BaseExceptionGroup):
+        failures = failures.exceptions[0]
+    return failures
+
+
+async def _describe_access(ctx: Context) -> None:
+    """An operation on some members reaches only their hosts; what is known of the others stays as it is."""
+    bundle = dict(ctx.instance.access_bundle or {})
+    for member in ctx.members:
+        address = (await ctx.host(member)).address
+        for key, url in _endpoints(ctx.manifest, member.component_key, address):
+            bundle[key if member.ordinal <= 1 else f"{key}_{member.ordinal}"] = url
+    ctx.set_access(**bundle)
+
+
+def _endpoints(manifest: Mapping[str, object], component: str, address: str) -> Iterator[tuple[str, str]]:
+    ui = manifest.get("ui")
+    listed = ui.get("endpoints") if isinstance(ui, Mapping) else None
+    for one in listed if isinstance(listed, Sequence) else ():
+        if isinstance(one, Mapping) and one.get("component") == component:
+            scheme = str(one.get("protocol", "http"))
+            yield str(one["key"]), f"{scheme}://{address}:{one['port']}{one.get('path', '')}"
+
+
+def run() -> None:
+    main(Containers())
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,116 @@
+"""The command that runs the container: podman with no privileges, limits, the member's own network, and the GPUs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuaas_containers.names import MemberNames
+from gpuaas_containers.profile import RuntimeProfile
+from gpuaas_containers.unit_words import check_text
+from gpuaas_sdk.controller import Failed
+
+ENGINE = "/usr/bin/podman"
+LABEL = "gpuaas.document"  # of a container: which document it was started with
+# What an ordinary image needs to set up its own files and become another user; nothing that reaches the host.
+CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETPCAP", "SETUID")
+_MAX_FILE_VALUE = 60_000  # bytes of a line in an environment file
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevices:
+    """Device nodes of the allocation: `gpus` are the numbers of the GPUs, `shared` are nodes that every GPU needs."""
+
+    gpus: tuple[int, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnvironment:
+    """Variables of the container. `file` is read by the engine; what a line cannot hold is given as an argument."""
+
+    file: str
+    arguments: tuple[str, ...]
+
+
+def choose_gpus(profile: RuntimeProfile, found: GpuDevices) -> GpuDevices:
+    """Return the devices that the container gets. Raises Failed when the host has fewer than the profile wants."""
+    if profile.gpus == 0:
+        return GpuDevices()
+    wanted = len(found.gpus) if profile.gpus is None else profile.gpus
+    if not found.gpus or len(found.gpus) < wanted:
+        message = f"The container needs {wanted or 'all'} GPUs, and the host shows {len(found.gpus)}."
+        raise Failed("gpu_missing", message, next_step="Report the host, or place the member on another allocation.")
+    return GpuDevices(found.gpus[:wanted], found.shared)
+
+
+def environment_of(profile: RuntimeProfile, gpus: GpuDevices, instance_id: str) -> ContainerEnvironment:
+    """The mark lets the platform find the container's processes at a teardown."""
+    variables = [(name, check_text(value, f"The variable {name}")) for name, value in profile.env]
+    variables.append(("GPUAAS_INSTANCE", instance_id))
+    if gpus.gpus:
+        variables.append(("NVIDIA_VISIBLE_DEVICES", ",".join(map(str, gpus.gpus))))
+        variables.append(("CUDA_VISIBLE_DEVICES", ",".join(str(index) for index in range(len(gpus.gpus)))))
+    lines = [f"{name}={value}\n" for name, value in variables if _fits_line(value)]
+    others = [f"--env={name}={value}" for name, value in variables if not _fits_line(value)]
+    return ContainerEnvironment("".join(lines), tuple(others))
+
+
+def run_arguments(
+    names: MemberNames,
+    profile: RuntimeProfile,
+    reference: str,
+    gpus: GpuDevices,
+    environment: ContainerEnvironment,
+    labels: Sequence[tuple[str, str]],
+) -> list[str]:
+    """Return the command. It ends when the container runs, and leaves the engine's monitor as the unit's main process."""
+    return [
+        *(ENGINE, "run", f"--name={names.name}", "--replace", "--rm", "--detach", "--pull=missing"),
+        *("--sdnotify=conmon", "--cgroups=no-conmon", "--log-driver=passthrough", "--http-proxy=false"),
+        *("--cap-drop=all", *(f"--cap-add={one}" for one in CAPABILITIES), "--security-opt=no-new-privileges"),
+        *(f"--network={names.name}", "--sysctl=net.ipv4.ip_unprivileged_port_start=0"),
+        *(f"--publish={port.host}:{port.container}/{port.protocol}" for port in profile.ports),
+        *_limits(profile),
+        *([f"--user={profile.user}"] if profile.user else ()),
+        *(["--read-only", "--read-only-tmpfs=true"] if profile.read_only_root else ()),
+        *_volumes(names, profile),
+        *(f"--device=/dev/nvidia{number}" for number in gpus.gpus),
+        *(f"--device={path}" for path in gpus.shared),
+        *(f"--label={name}={value}" for name, value in labels),
+        *(f"--env-file={names.environment_path}", *environment.arguments),
+        *_program(profile, reference),
+    ]
+
+
+def _limits(profile: RuntimeProfile) -> list[str]:
+    found = [f"--shm-size={profile.shared_memory_mib}m", f"--pids-limit={profile.processes}"]
+    found.append(f"--stop-timeout={profile.stop_seconds}")
+    if profile.memory_mib is not None:  # the same number for both: a limit that swap evades is none
+        found += [f"--memory={profile.memory_mib}m", f"--memory-swap={profile.memory_mib}m"]
+    if profile.cpus is not None:
+        found.append(f"--cpus={profile.cpus:g}")
+    return found
+
+
+def _volumes(names: MemberNames, profile: RuntimeProfile) -> list[str]:
+    """The engine makes a volume when it is first used, as a folder that belongs to the container's user."""
+    return [
+        f"--volume={names.volume(one.key)}:{one.path}:{'ro' if one.read_only else 'rw'},nodev,nosuid"
+        for one in profile.volumes
+    ]
+
+
+def _program(profile: RuntimeProfile, reference: str) -> list[str]:
+    """The first word of `command` is the entry point; the engine takes the others as arguments."""
+    words = [check_text(one, "An argument") for one in (*(profile.command or ()), *(profile.args or ()))]
+    if profile.command:
+        return [f"--entrypoint={_json_list(words[: len(profile.command)])}", reference, *words[len(profile.command) :]]
+    return [reference, *words]
+
+
+def _json_list(words: Sequence[str]) -> str:
+    return json.dumps(list(words), ensure_ascii=False)
+
+
+def _fits_line(value: str) -> bool:
+    return "\n" not in value and len(value.encode()) < _MAX_FILE_VALUE

@@ -1,0 +1,42 @@
+"""Texts that a host's own Python runs as root. They use its standard library alone and need Python 3.8 or newer.
+
+A request is one line of JSON and so is its answer. Secrets come as input, so that no process list shows them.
+"""
+
+import json
+from functools import cache
+from importlib.resources import files
+
+from gpuaas_containers.failures import host_failure
+from gpuaas_sdk.controller import Host
+
+PYTHON = "/usr/bin/python3"
+SECONDS = 120.0
+_MODULES = ("host_commands", "host_units", "host_facts", "host_images", "host_documents", "host_removal")  # as they import
+_LOADER = """\
+import json, sys, types
+for name, text in json.loads({modules!r}):
+    sys.modules[name] = module = types.ModuleType(name)
+    exec(compile(text, name, "exec"), module.__dict__)
+"""
+
+
+async def ask_host(host: Host, action: str, /, timeout: float = SECONDS, **request: object) -> dict[str, object]:
+    """Run an action on the host and return its answer. Raises Failed with the code that the host gave."""
+    line = json.dumps({"action": action, **request})
+    reply = json.loads(await host.request(program_command(), line, timeout=timeout))
+    if "failed" in reply:
+        raise host_failure(host.address, **reply["failed"])
+    done: dict[str, object] = reply["done"]
+    return done
+
+
+@cache
+def program_command() -> list[str]:
+    """The command that starts the program on a host. It reads requests until its input ends."""
+    modules = json.dumps([(name, _text(name)) for name in _MODULES])
+    return [PYTHON, "-I", "-c", _LOADER.format(modules=modules) + _text("container_host")]
+
+
+def _text(name: str) -> str:
+    return files(__name__).joinpath("programs", f"{name}.py").read_text()

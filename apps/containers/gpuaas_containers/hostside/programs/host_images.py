@@ -1,0 +1,104 @@
+"""Pulls an image by its digest with a secret that is never on a disk or in a process list, and names it for the member."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import tempfile
+
+from host_commands import ENGINE, Failed, last_line, run, run_or_fail
+
+# The engine says what went wrong in words only.
+REASONS = (
+    ("disk_full", r"no space left|disk quota exceeded"),
+    ("image_digest_mismatch", r"digest did not match|does not match.*digest|digest.*does not match|mismatch"),
+    ("image_denied", r"unauthorized|denied|authentication required|invalid username|status 40[13]|forbidden"),
+)
+
+
+def pull(request):
+    """{"name", "digest", "reference", "registry", "username", "password", "tls", "trust", "seconds"}"""
+    digest, reference = request["digest"], request["reference"]
+    if find(digest, reference) is None:
+        download(request)
+    image = find(digest, reference)
+    if image is None:
+        raise Failed("image_digest_mismatch", f"the host has no image with the digest {digest} after the pull")
+    run_or_fail([ENGINE, "tag", image["Id"], tag_of(request["name"], digest)], "image_pull_failed")
+    return {"image_id": image["Id"]}
+
+
+def tag_of(name, digest):
+    return f"{name}:{digest.partition(':')[2][:32]}"
+
+
+def images():
+    found = run_or_fail([ENGINE, "images", "--all", "--format=json", "--no-trunc", "--digests"], "image_pull_failed")
+    return json.loads(found or "[]") or []
+
+
+def find(digest, reference):
+    """The image that the engine knows by this reference and whose manifest has this digest."""
+    for one in images():
+        if reference in (one.get("RepoDigests") or ()) or (
+            digest in digests_of(one) and reference in (one.get("Names") or ())
+        ):
+            return one if digest in digests_of(one) else None
+    return None
+
+
+def digests_of(image):
+    return {image.get("Digest")} | {one.rpartition("@")[2] for one in image.get("RepoDigests") or ()}
+
+
+def download(request):
+    """The secret is in memory, under a file descriptor of this process and the engine's."""
+    secret = base64.b64encode(f"{request['username']}:{request['password']}".encode()).decode()
+    auth = os.memfd_create("gpuaas-pull", 0)
+    folder = tempfile.mkdtemp(prefix="gpuaas-pull-", dir="/run")
+    try:
+        os.write(auth, json.dumps({"auths": {request["registry"]: {"auth": secret}}}).encode())
+        if request["trust"]:
+            with open(os.path.join(folder, "platform.crt"), "w") as file:
+                file.write("".join(request["trust"]))
+        command = [ENGINE, "pull", "--quiet", f"--authfile=/proc/self/fd/{auth}", f"--cert-dir={folder}"]
+        command += [f"--tls-verify={'true' if request['tls'] else 'false'}", request["reference"]]
+        done = run(command, request["seconds"], pass_fds=[auth])
+    finally:
+        os.close(auth)
+        shutil.rmtree(folder, ignore_errors=True)
+    if done.returncode != 0:
+        raise pull_failed(done.stderr, request["password"])
+
+
+def pull_failed(said, password):
+    text = said.replace(password, "")
+    code = next((code for code, pattern in REASONS if re.search(pattern, text, re.IGNORECASE)), "image_pull_failed")
+    return Failed(code, f"the image cannot be pulled: {last_line(text)}")
+
+
+def forget_images(request):
+    """{"image", "keep"}: images of earlier versions go."""
+    return {"removed": remove_images(request["image"], keep=request["keep"])}
+
+
+def remove_images(name, keep=None, digests=()):
+    """Take this member's names off its images. An image that no member needs is removed; one in use stays."""
+    removed = []
+    for image in images():
+        names = image.get("Names") or []
+        own = [one for one in names if one.startswith(f"{name}:")]
+        if keep is not None and tag_of(name, keep) in own:
+            continue
+        if not own and not digests_of(image) & set(digests):
+            continue
+        others = [one for one in names if one not in own and "@" not in one]
+        if own:
+            run([ENGINE, "untag", image["Id"], *own])
+        if others:  # another member's, or the tenant's own
+            continue
+        run([ENGINE, "untag", image["Id"]])  # an image with two names cannot be removed by its id
+        if run([ENGINE, "rmi", image["Id"]]).returncode == 0:
+            removed.append(image["Id"])
+    return removed

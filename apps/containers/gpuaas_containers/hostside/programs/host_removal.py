@@ -1,0 +1,42 @@
+"""Removes everything of a member from its host: by names that follow from the member, so that no record is needed."""
+
+import contextlib
+import os
+import shutil
+
+from host_commands import ENGINE, Failed, remove_file, run
+from host_images import remove_images
+from host_units import stop
+
+
+def remove(request):
+    """{"name", "unit", "unit_path", "folder", "image", "digests", "seconds"}: returns what was there."""
+    stop(request)
+    name, removed = request["name"], []
+    for volume in listed("volume", "{{.Name}}"):
+        if volume.startswith(f"{name}."):
+            remove_or_fail(["volume", "rm", "--force", volume], f"volume {volume}", removed)
+    if name in listed("network", "{{.Name}}"):
+        remove_or_fail(["network", "rm", "--force", name], f"network {name}", removed)
+    removed += [f"image {one[:12]}" for one in remove_images(request["image"], digests=request["digests"])]
+    if remove_file(request["unit_path"]):
+        run(["systemctl", "daemon-reload"])
+        removed.append(f"unit {request['unit']}")
+    remove_file(f"{request['unit_path']}.new")
+    if os.path.isdir(request["folder"]):
+        shutil.rmtree(request["folder"])
+        removed.append(request["folder"])
+    with contextlib.suppress(OSError):  # another member has a folder there, or nobody had one
+        os.rmdir(os.path.dirname(request["folder"]))
+    return {"removed": removed}
+
+
+def listed(kind, form):
+    return run([ENGINE, kind, "ls", f"--format={form}"]).stdout.split()
+
+
+def remove_or_fail(words, what, removed):
+    done = run([ENGINE, *words])
+    if done.returncode != 0:
+        raise Failed("removal_failed", f"{what} cannot be removed: {done.stderr.strip()[-200:]}")
+    removed.append(what)

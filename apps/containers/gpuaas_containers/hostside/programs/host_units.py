@@ -1,0 +1,116 @@
+"""Watches, reads and stops the unit of a container."""
+
+import json
+import re
+import socket
+import time
+
+from host_commands import ENGINE, Failed, run
+
+PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "ExecMainStatus", "LoadState")
+CRASHES = 3  # so many restarts while it is watched are a loop
+STEADY_SECONDS, STEADY_WITH_PORTS = 2.0, 10.0
+PAUSE, LINES = 0.2, 12
+ENGINE_FAILED = ("125", "126", "127")  # exit status of the engine itself, before the container's program ran
+
+
+def show(unit):
+    shown = run(["systemctl", "show", "--property=" + ",".join(PROPERTIES), unit]).stdout
+    return dict(line.partition("=")[::2] for line in shown.splitlines())
+
+
+def is_active(unit):
+    return show(unit)["ActiveState"] == "active"
+
+
+def watch(request):
+    """{"unit", "ports", "seconds"}: returns once the container runs: its ports answer, or it has run for a while."""
+    unit, ports = request["unit"], request["ports"]
+    deadline, steady_since, seen = time.monotonic() + request["seconds"], 0.0, None
+    while True:
+        state = show(unit)
+        refuse_failed(unit, state)
+        if state["ActiveState"] != "active" or state["MainPID"] != seen:
+            steady_since, seen = time.monotonic(), state["MainPID"] if state["ActiveState"] == "active" else None
+        steady = time.monotonic() - steady_since
+        enough = STEADY_WITH_PORTS if ports else STEADY_SECONDS
+        if seen is not None and (steady >= enough or (ports and all(map(answers, ports)))):
+            return status(request)
+        if time.monotonic() > deadline:
+            raise Failed(
+                "container_start_timeout", f"the container has not started in {request['seconds']} s", log(unit)
+            )
+        time.sleep(PAUSE)
+
+
+def refuse_failed(unit, state):
+    crashes = int(state["NRestarts"] or 0)
+    ended = state["ActiveState"] in ("failed", "inactive")
+    waits = state["SubState"] == "auto-restart"
+    if not (ended or waits or crashes):
+        return
+    lines = log(unit)
+    if (ended or waits) and state["ExecMainStatus"] in ENGINE_FAILED:
+        refuse_engine_error(lines)
+    if state["Result"] == "timeout" and ended:
+        raise Failed("container_start_timeout", "the container did not start in time", lines)
+    if crashes >= CRASHES or (ended and state["Result"] != "success"):
+        times = f"the container ended {crashes + 1} times, last with status {state['ExecMainStatus']}"
+        raise Failed("crash_loop", times, lines)
+    if ended:
+        raise Failed("container_ended", f"the container ended with status {state['ExecMainStatus']}", lines)
+
+
+def refuse_engine_error(lines):
+    said = [line for line in lines if line.startswith("Error: ")]
+    if not said:
+        return
+    text = said[-1][len("Error: ") :]
+    if re.search("address already in use", text):
+        raise Failed("port_taken", text)
+    if re.search("no space left", text):
+        raise Failed("disk_full", text)
+    raise Failed("container_start_failed", text, lines[-3:])
+
+
+def answers(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1):
+            return True
+    except OSError:
+        return False
+
+
+def log(unit):
+    """The last lines that the container and the engine wrote, without those of systemd."""
+    command = ["journalctl", f"_SYSTEMD_UNIT={unit}", "--output=json", "--no-pager", f"--lines={LINES}"]
+    found = []
+    for line in run(command).stdout.splitlines():
+        message = json.loads(line).get("MESSAGE")
+        text = bytes(message).decode(errors="replace") if isinstance(message, list) else str(message)
+        if not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it started
+            found.append(text[:500])
+    return found
+
+
+def status(request):
+    state = show(request["unit"])
+    shown = run([ENGINE, "container", "inspect", "--format={{.Id}}", request["unit"].rpartition(".")[0]])
+    return {
+        "unit": request["unit"],
+        "state": state["ActiveState"],
+        "restarts": int(state["NRestarts"] or 0),
+        "container": shown.stdout.strip()[:12],
+    }
+
+
+def stop(request):
+    """{"unit", "seconds"}: nothing runs, and no reboot starts it. The engine removes the container; volumes stay."""
+    unit = request["unit"]
+    run(["systemctl", "disable", "--quiet", unit])
+    run(["systemctl", "stop", unit], request["seconds"])
+    run(["systemctl", "reset-failed", unit])
+    run([ENGINE, "rm", "--force", "--ignore", "--time=0", unit.rpartition(".")[0]])
+    if show(unit)["ActiveState"] not in ("inactive", "failed"):
+        raise Failed("stop_failed", f"{unit} does not stop", log(unit))
+    return {}

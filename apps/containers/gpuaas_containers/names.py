@@ -1,0 +1,43 @@
+"""What a member has on its host, by name. The platform derives the same names for the footprint from the instance's id."""
+
+from dataclasses import dataclass
+
+UNITS = "/etc/systemd/system"
+STATE = "/var/lib/gpuaas-containers"
+_INSTANCE_PART, _MEMBER_PART = 10, 6  # the ends of ids: their beginnings are the time, which others share
+
+
+@dataclass(frozen=True, slots=True)
+class MemberNames:
+    """`gpuaas-<instance>-<component>-<member>` is the name of the container, its network and its unit."""
+
+    name: str
+
+    @classmethod
+    def of(cls, instance_id: str, component_key: str, member_id: str) -> "MemberNames":
+        return cls(f"gpuaas-{instance_id[-_INSTANCE_PART:]}-{component_key}-{member_id[-_MEMBER_PART:]}")
+
+    @property
+    def unit(self) -> str:
+        return f"{self.name}.service"
+
+    @property
+    def unit_path(self) -> str:
+        return f"{UNITS}/{self.unit}"
+
+    @property
+    def folder(self) -> str:
+        return f"{STATE}/{self.name}"
+
+    @property
+    def environment_path(self) -> str:
+        return f"{self.folder}/environment"
+
+    @property
+    def image(self) -> str:
+        """The name under which the host keeps the member's images; the tag is the beginning of the digest."""
+        return f"localhost/{self.name}"
+
+    def volume(self, key: str) -> str:
+        """A dot is in no component's key, so that the volumes of a member are known by what is before it."""
+        return f"{self.name}.{key}"

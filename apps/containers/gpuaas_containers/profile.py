@@ -1,0 +1,117 @@
+"""The runtime profile of a version, with the answers of the instance filled in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpuaas_sdk.controller import Failed
+
+Json = Mapping[str, object]
+START_SECONDS, STOP_SECONDS = 300, 10
+SHARED_MEMORY_MIB, PROCESSES = 64, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    container: int
+    host: int
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    key: str
+    path: str
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeProfile:
+    image: str  # the digest
+    command: tuple[str, ...] | None
+    args: tuple[str, ...] | None
+    env: tuple[tuple[str, str], ...]
+    answers: tuple[str, ...]  # values of `env` that people gave at launch; they may be secrets
+    ports: tuple[Port, ...]
+    volumes: tuple[Volume, ...]
+    gpus: int | None  # None: all
+    cpus: float | None
+    memory_mib: int | None
+    shared_memory_mib: int
+    processes: int
+    user: str | None
+    read_only_root: bool
+    restart: str
+    start_seconds: int
+    stop_seconds: int
+
+
+def read_profile(manifest: Json, inputs: Json) -> RuntimeProfile:
+    """Return the profile of a manifest that the platform has checked. Raises Failed for a version that has none."""
+    profile = manifest.get("runtime_profile")
+    if not isinstance(profile, Mapping):
+        message = "This version has no runtime_profile, so that its image cannot be run."
+        raise Failed("not_launchable", message, next_step="Launch a version with a runtime_profile.")
+    schema = manifest.get("inputs")
+    resources, user = _mapping(profile, "resources"), _mapping(profile, "user")
+    env = [(name, value, _resolve(value, schema, inputs)) for name, value in _mapping(profile, "env").items()]
+    gpus = profile.get("gpus", 0)
+    return RuntimeProfile(
+        image=str(profile["image"]),
+        command=_words(profile, "command", schema, inputs),
+        args=_words(profile, "args", schema, inputs),
+        env=tuple((name, text) for name, _, text in env if text is not None),
+        answers=tuple(text for _, value, text in env if text and isinstance(value, Mapping)),
+        ports=tuple(_port(one) for one in _items(profile, "ports")),
+        volumes=tuple(
+            Volume(str(one["name"]), str(one["path"]), one.get("read_only") is True)
+            for one in _items(profile, "volumes")
+        ),
+        gpus=None if gpus == "all" else int(str(gpus)),
+        cpus=None if "cpus" not in resources else float(str(resources["cpus"])),
+        memory_mib=None if "memory_mib" not in resources else int(str(resources["memory_mib"])),
+        shared_memory_mib=int(str(resources.get("shared_memory_mib", SHARED_MEMORY_MIB))),
+        processes=int(str(resources.get("processes", PROCESSES))),
+        user=f"{user['uid']}:{user.get('gid', user['uid'])}" if user else None,
+        read_only_root=profile.get("read_only_root") is True,
+        restart=str(profile.get("restart", "on_failure")),
+        start_seconds=int(str(profile.get("start_timeout_seconds", START_SECONDS))),
+        stop_seconds=int(str(profile.get("stop_timeout_seconds", STOP_SECONDS))),
+    )
+
+
+def _words(profile: Json, field: str, schema: object, inputs: Json) -> tuple[str, ...] | None:
+    values = profile.get(field)
+    if not isinstance(values, Sequence):
+        return None
+    texts = (_resolve(value, schema, inputs) for value in values)
+    return tuple(text for text in texts if text is not None)
+
+
+def _resolve(value: object, schema: object, inputs: Json) -> str | None:
+    """The text itself, or the answer that it refers to. Where the answer is absent, so is the value."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    found: object = inputs
+    for part in str(value["input"]).split("/")[1:]:
+        schema = _mapping(schema, "properties").get(part)
+        found = found.get(part) if isinstance(found, Mapping) else None
+        if found is None and isinstance(schema, Mapping):
+            found = schema.get("default")
+    if found is None:
+        return None
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _port(one: Json) -> Port:
+    inside = int(str(one["container_port"]))
+    return Port(inside, int(str(one.get("host_port", inside))), str(one.get("protocol", "tcp")))
+
+
+def _items(profile: Json, field: str) -> Iterator[Json]:
+    values = profile.get(field)
+    yield from (one for one in values if isinstance(one, Mapping)) if isinstance(values, Sequence) else ()
+
+
+def _mapping(value: object, field: str) -> Json:
+    found = value.get(field) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

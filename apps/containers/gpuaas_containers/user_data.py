@@ -1,0 +1,105 @@
+"""The document that starts a member: cloud-init user-data with a systemd unit, its variables, and what starts it.
+
+A fresh machine boots with it; on a machine that runs, `hostside/programs/host_documents.py` applies the same document. It
+is JSON, which is YAML too: the host's own Python reads it without a YAML library.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuaas_containers.engine_arguments import (
+    ENGINE,
+    LABEL,
+    ContainerEnvironment,
+    GpuDevices,
+    environment_of,
+    run_arguments,
+)
+from gpuaas_containers.names import MemberNames
+from gpuaas_containers.profile import RuntimeProfile
+from gpuaas_containers.unit_words import command_line, one_line, quoted
+
+HEADER = "#cloud-config\n"
+RESTARTS = {"on_failure": "on-failure", "always": "always", "never": "no"}
+RESTART_SECONDS, BURST, BURST_SECONDS = 2, 10, 300
+KILL_SECONDS = 20  # beyond the container's own time to end: for the engine to clean up
+
+
+@dataclass(frozen=True, slots=True)
+class MemberContainer:
+    """One member's container: all that its document is made from."""
+
+    names: MemberNames
+    profile: RuntimeProfile
+    reference: str  # of the image, by digest
+    gpus: GpuDevices
+    instance_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserData:
+    text: str
+    fingerprint: str  # the running container has it as a label
+
+
+def render_user_data(container: MemberContainer) -> UserData:
+    """Return the document. The same container gives the same text."""
+    environment = environment_of(container.profile, container.gpus, container.instance_id)
+    plain = _unit_text(container, environment, ())
+    fingerprint = hashlib.sha256(f"{plain}\0{environment.file}".encode()).hexdigest()
+    names = container.names
+    unit = _unit_text(container, environment, [(LABEL, fingerprint)])
+    document = {
+        "write_files": [
+            _file(names.environment_path, environment.file, "0600"),
+            _file(names.unit_path, unit, "0644"),
+        ],
+        "runcmd": [
+            ["systemctl", "daemon-reload"],
+            ["systemctl", "enable", "--quiet", names.unit],
+            ["systemctl", "--no-block", "restart", names.unit],
+        ],
+    }
+    return UserData(HEADER + json.dumps(document, indent=1) + "\n", fingerprint)
+
+
+def _file(path: str, content: str, permissions: str) -> dict[str, str]:
+    return {"path": path, "owner": "root:root", "permissions": permissions, "content": content}
+
+
+def _unit_text(container: MemberContainer, environment: ContainerEnvironment, labels: Sequence[tuple[str, str]]) -> str:
+    names, profile = container.names, container.profile
+    start = run_arguments(names, profile, container.reference, container.gpus, environment, labels)
+    stop = [ENGINE, "stop", "--ignore", f"--time={profile.stop_seconds}", names.name]
+    remove = [ENGINE, "rm", "--force", "--ignore", "--time=0", names.name]
+    lines = [
+        "[Unit]",
+        f"Description={one_line(container.title)}",
+        "Wants=network-online.target",
+        "After=network-online.target",
+        f"StartLimitIntervalSec={BURST_SECONDS}",
+        f"StartLimitBurst={BURST}",
+        "",
+        "[Service]",
+        "Type=notify",
+        "NotifyAccess=all",
+        f"Environment={quoted(f'GPUAAS_INSTANCE={container.instance_id}')}",
+        # The network may be there already: the engine has no way to say that this is fine.
+        f"ExecStartPre=-{command_line([ENGINE, 'network', 'create', names.name])}",
+        f"ExecStart={command_line(start)}",
+        f"ExecStop={command_line(stop)}",
+        f"ExecStopPost=-{command_line(remove)}",
+        f"Restart={RESTARTS[profile.restart]}",
+        f"RestartSec={RESTART_SECONDS}",
+        f"TimeoutStartSec={profile.start_seconds}",
+        f"TimeoutStopSec={profile.stop_seconds + KILL_SECONDS}",
+        "KillMode=mixed",
+        "Delegate=yes",
+        "",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    ]
+    return "\n".join(lines) + "\n"
