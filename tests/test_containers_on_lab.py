@@ -1,25 +1,55 @@
 """Launchable containers on real hosts, through the public API alone: published, pulled by digest, run, and gone again."""
 
+import re
 import urllib.request
+from asyncio import to_thread
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from gpuaas_containers.controller import Containers
+from gpuaas_containers.names import MemberNames
+from gpuaas_lab import Host
+from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTarget
+from gpuaas_sdk.controller import ImagePull, PublishedArtifact
+from gpuaas_sdk.testing import interrupting_replicas
 from system_support.container_lab import PORT, ContainerLab, container_lab, web_image
 from system_support.echo_lab import at_work
 from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-ONE, TWO = "1.0.0", "2.0.0"
+ONE, TWO, CRASHING, ALL_FIELDS, MANY_GPUS = "1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"
+SECRET_ANSWER = "open-sesame"
+VOLUME = {"volumes": [{"name": "data", "path": "/data"}]}
+CRASH = "printf 'password=%s \\033[31mno model\\n' \"$ANSWER\"; exit 3"
+# Arguments and variables as the container got them, with an end after each.
+TELL = (
+    'echo hello > /data/greeting; for one in "$@"; do printf \'%s|END|\' "$one"; done > /data/args;'
+    " printf '%s' \"$HOSTILE\" > /data/variable; { id -u; ls /dev; touch /etc/x || echo read-only; } > /data/facts 2>&1;"
+    " exec httpd -f -p 80 -h /data"
+)
+HOSTILE = [
+    "%n %i %%",
+    "$HOME ${PATH} $$",
+    '"; ExecStart=/bin/true',
+    "'`id`$(id)",
+    "\\n \\x41 \\",
+    "two\nlines\tand a tab",
+    ";",
+    "",
+    "grüße 🦀 \u202eabc",
+    "x" * 5000,
+]
+_ALLOCATE_128_MIB = "x=$(dd if=/dev/zero bs=1M count=128 2>/dev/null | tr '\\0' a); echo ${#x}"
 
 
 @pytest.fixture(scope="module")
 def whole_lab() -> Iterator[ContainerLab]:
     part("docker-registry")
-    with container_lab("launch", hosts=1) as made:
-        made.release(ONE, web_image("hello"))
-        made.release(TWO, web_image("hello again"))
+    with container_lab("launch", hosts=2) as made:
+        made.release(ONE, web_image("hello"), VOLUME)
+        made.release(TWO, web_image("hello again"), VOLUME)
         yield made
 
 
@@ -29,19 +59,212 @@ def lab(whole_lab: ContainerLab) -> Iterator[ContainerLab]:
     whole_lab.clear()
 
 
-def says(lab: ContainerLab, path: str = "greeting") -> str:
+def says(lab: ContainerLab, path: str = "greeting", place: int = 0) -> str:
     """What the users of the container get, or nothing where nobody answers."""
     try:
-        with urllib.request.urlopen(f"http://{lab.hosts[0].address}:{PORT}/{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{lab.hosts[place].address}:{PORT}/{path}", timeout=5) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""
 
 
-def test_an_image_is_launched_and_leaves_nothing(lab: ContainerLab) -> None:
+def names_of(instance: str, member: InstanceMember) -> MemberNames:
+    return MemberNames.of(instance, member.component_key, member.id)
+
+
+def engine_lists(host: Host) -> dict[str, list[str]]:
+    """What the engine has on the host, beside the network that it always has."""
+    kinds = {"ps": ["ps", "--all"], "images": ["images"], "volume": ["volume", "ls"]}
+    listed = {kind: host.run(["podman", *words, "--quiet"]).stdout.split() for kind, words in kinds.items()}
+    networks = host.run(["podman", "network", "ls", "--format={{.Name}}"]).stdout.split()
+    listed["network"] = [one for one in networks if one != "podman"]
+    return {kind: sorted(set(found)) for kind, found in listed.items()}
+
+
+NOTHING: dict[str, list[str]] = {"ps": [], "images": [], "volume": [], "network": []}
+
+
+def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(lab: ContainerLab) -> None:
+    [host, _] = lab.hosts
     with at_work(Containers(), lab.controller()):
-        instance, deploy = lab.launch("first", ONE)
+        instance, deploy = lab.launch("story", ONE)
         lab.succeeds(deploy)
         assert says(lab) == "hello"
+        events = [one.type for one in lab.sandbox.admin.instances.timeline(lab.project_id, instance).items]
+        assert events.index("operation.probing") < events.index("instance.start_completed")
+        member = lab.member(instance)
+        names, detail = names_of(instance, member), member.adapter_detail or {}
+        assert (member.status, member.probes[0].status, detail["unit"]) == ("ready", "passing", names.unit)
+        bundle = lab.instance(instance).access_bundle or {}
+        assert bundle["greeting"] == f"http://{host.address}:{PORT}/greeting"
+        assert "httpd" in host.run(["podman", "top", names.name, "args"]).stdout
+        secrets = "ls -d /run/gpuaas-pull* /root/.docker /root/.config/containers /run/containers/0/auth.json"
+        assert host.run(["sh", "-c", secrets], check=False).stdout == ""
+
+        def container() -> object:
+            return (lab.member(instance).adapter_detail or {})["container"]
+
+        first = container()
+        lab.verb(instance, "reconcile")
+        assert container() == first, "it ran as it should and was restarted"
+        host.run(["podman", "exec", names.name, "sh", "-c", "echo kept > /data/note"])
+        lab.verb(instance, "restart")
+        assert (container() != first, says(lab)) == (True, "hello")
+        lab.succeeds(lab.upgrade(instance, TWO))
+        assert says(lab) == "hello again"
+        assert len(engine_lists(host)["images"]) == 1, "the image of the version before is still there"
+        lab.verb(instance, "rollback")
+        assert says(lab) == "hello"
+        stopped = lab.verb(instance, "stop")
+        assert (says(lab), engine_lists(host)["ps"]) == ("", [])
+        assert {one.status for one in lab.receipts(stopped)} == {"clean"}
+        lab.verb(instance, "start")
+        assert host.run(["podman", "exec", names.name, "cat", "/data/note"]).stdout == "kept\n"
+        host.run(["rm", names.unit_path])
+        host.run(["podman", "rm", "--force", "--time=0", names.name])
+        lab.verb(instance, "repair")
+        assert says(lab) == "hello"
         lab.torn_down(instance)
-        assert says(lab) == ""
+    assert engine_lists(host) == NOTHING
+    assert host.run(["ls", "/var/lib/gpuaas-containers"], check=False).stdout == ""
+
+
+def change(lab: ContainerLab, instance: str, kind: str, **more: object) -> Operation:
+    return lab.succeeds(lab.change_members(instance, NewMemberOperation(kind=kind, **more)))  # type: ignore[arg-type]
+
+
+def test_members_join_drain_move_and_leave(lab: ContainerLab) -> None:
+    first, second = lab.hosts
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("members", ONE)
+        lab.succeeds(deploy)
+        change(lab, instance, "add", component_key="web", allocation_ids=[lab.places[1]])
+        assert (says(lab), says(lab, place=1)) == ("hello", "hello")
+        added = next(
+            one
+            for one in lab.sandbox.admin.instances.members(lab.project_id, instance)
+            if one.allocation_id == lab.places[1]
+        )
+        change(lab, instance, "drain", targets=[added.id])
+        assert says(lab, place=1) == ""
+        change(lab, instance, "recover", targets=[added.id])
+        assert says(lab, place=1) == "hello"
+        change(lab, instance, "remove", targets=[added.id])
+        assert engine_lists(second) == NOTHING
+        moved = ReplaceTarget(member_id=lab.member(instance).id, allocation_id=lab.places[1])
+        change(lab, instance, "replace", replacements=[moved])
+        assert (says(lab), says(lab, place=1), engine_lists(first)) == ("", "hello", NOTHING)
+        lab.torn_down(instance)
+
+
+def test_hostile_answers_arrive_as_they_are_and_the_container_has_its_limits(lab: ContainerLab) -> None:
+    names = [f"v{number}" for number in range(len(HOSTILE))]
+    fields = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    profile = {
+        "command": ["/bin/sh", "-c", TELL, "tell"],
+        "args": [{"input": f"/{name}"} for name in names],
+        "env": {"HOSTILE": {"input": "/v5"}},
+        "gpus": 2,
+        "resources": {"memory_mib": 64, "cpus": 0.5, "processes": 50},
+        "user": {"uid": 1000},
+        "read_only_root": True,
+        **VOLUME,
+    }
+    lab.release(ALL_FIELDS, web_image("hello"), profile, inputs=fields, compatibility={"min_gpu_count": 2})
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("hostile", ALL_FIELDS, **dict(zip(names, HOSTILE, strict=True)))
+        lab.succeeds(deploy)
+        assert says(lab, "args").split("|END|")[:-1] == HOSTILE
+        assert says(lab, "variable") == HOSTILE[5]
+        facts = says(lab, "facts")
+        assert (facts.split()[0], re.findall(r"nvidia\S+", facts)) == ("1000", ["nvidia0", "nvidia1"])
+        assert "Read-only file system" in facts
+        name = names_of(instance, lab.member(instance)).name
+        over = lab.hosts[0].run(["podman", "exec", name, "sh", "-c", _ALLOCATE_128_MIB], check=False)
+        assert over.returncode != 0
+        assert str(128 << 20) not in over.stdout
+        lab.torn_down(instance)
+
+
+def test_a_container_that_crashes_is_told_with_its_log_and_without_secrets(lab: ContainerLab) -> None:
+    answer = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    profile = {"env": {"ANSWER": {"input": "/answer"}}}
+    lab.release(CRASHING, web_image("never", CRASH), profile, inputs=answer)
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("crash", CRASHING, answer=SECRET_ANSWER)
+        failed = lab.fails(deploy, "crash_loop")
+        assert failed.failure is not None
+        assert "last with status 3" in failed.failure.message
+        assert "password=[hidden] no model" in failed.failure.message
+        assert SECRET_ANSWER not in str(failed.steps)
+        assert lab.member(instance).status == "failed"
+        lab.succeeds(lab.upgrade(instance, ONE))
+        assert says(lab) == "hello"
+        lab.torn_down(instance)
+    assert engine_lists(lab.hosts[0]) == NOTHING
+
+
+def test_what_the_host_lacks_is_told_before_anything_is_pulled(lab: ContainerLab) -> None:
+    [host, _] = lab.hosts
+    lab.release(MANY_GPUS, web_image("hello"), {"gpus": 8}, compatibility={"min_gpu_count": 8})
+    with at_work(Containers(), lab.controller()):
+        host.run(["systemd-run", "--unit=squatter", "python3", "-m", "http.server", str(PORT)])
+        host.run(["rm", "/dev/nvidia7"])
+        try:
+            instance, deploy = lab.launch("lacks", MANY_GPUS)
+            taken = lab.fails(deploy, "port_taken")
+            assert taken.failure is not None
+            assert f"{PORT}/tcp" in taken.failure.message
+            host.run(["systemctl", "stop", "squatter"])
+            lab.fails(lab.operate(instance, "deploy"), "gpu_missing")
+            assert engine_lists(host)["images"] == []
+        finally:
+            host.run(["systemctl", "stop", "squatter"], check=False)
+            host.run(["mknod", "-m", "666", "/dev/nvidia7", "c", "195", "7"])
+        lab.succeeds(lab.operate(instance, "deploy"))
+        assert says(lab) == "hello"
+        lab.torn_down(instance)
+
+
+def test_a_pull_that_is_denied_or_gets_another_image_is_told_apart(
+    lab: ContainerLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = PublishedArtifact.image_pull
+    changes: dict[str, object] = {}
+
+    async def changed(artifact: PublishedArtifact) -> ImagePull:
+        return replace(await real(artifact), **changes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PublishedArtifact, "image_pull", changed)
+    [host, _] = lab.hosts
+    with at_work(Containers(), lab.controller()):
+        changes["password"] = "not-the-password"
+        instance, deploy = lab.launch("denied", ONE)
+        denied = lab.fails(deploy, "image_denied")
+        assert "not-the-password" not in str(denied)
+        changes.clear()
+        changes["trust"] = ()
+        assert "x509" in str(lab.fails(lab.operate(instance, "deploy"), "image_pull_failed").failure)
+        changes.clear()
+        changes["digest"] = f"sha256:{'0' * 64}"
+        lab.fails(lab.operate(instance, "deploy"), "image_digest_mismatch")
+        changes.clear()
+        host.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/var/lib/containers"])
+        try:
+            lab.fails(lab.operate(instance, "deploy"), "disk_full")
+        finally:
+            host.run(["umount", "--lazy", "/var/lib/containers"])
+        lab.succeeds(lab.operate(instance, "deploy"))
+        lab.torn_down(instance)
+    assert engine_lists(host) == NOTHING
+
+
+async def test_every_step_may_be_interrupted_and_repeated(lab: ContainerLab) -> None:
+    async with interrupting_replicas(Containers(), lab.controller()) as interruptions:
+        instance, deploy = await to_thread(lab.launch, "repeat", ONE)
+        await to_thread(lab.succeeds, deploy)
+        assert interruptions.seen == ["check", "pull", "start"]
+        await to_thread(lambda: lab.succeeds(lab.upgrade(instance, TWO)))
+        assert says(lab) == "hello again"
+        await to_thread(lab.torn_down, instance)
+    assert engine_lists(lab.hosts[0]) == NOTHING

@@ -196,6 +196,15 @@ def test_a_stopped_container_may_stay_when_an_app_only_stops(target: SmallTarget
     assert len(left(run_check(target, "containers", footprint))) == 3
 
 
+def test_an_image_that_is_named_as_the_apps_containers_may_stay_only_while_the_app_stops(target: SmallTarget) -> None:
+    names = [["localhost/echo-1:5f16", "registry.example.test/web@sha256:5f16"], ["example.test/echo-2:1"], None]
+    records = json.dumps([{"id": "aa11", "names": one} for one in names])
+    target.write("/var/lib/containers/storage/overlay-images/images.json", records)
+    footprint = Footprint(containers=("echo-*",))
+    assert left(run_check(target, "containers", footprint, "stopped")) == []
+    assert left(run_check(target, "containers", footprint)) == ["image localhost/echo-1:5f16"]
+
+
 def test_a_certificate_that_is_not_on_the_revocation_list_is_left(target: SmallTarget) -> None:
     target.refused = [(5, 7)]
     assert left(run_check(target, "credentials", Footprint(), "stopped", (5, 7, 9))) == ["certificate 9 still opens"]

@@ -23,6 +23,7 @@ from gpuaas_sdk.controller import (
     serve,
 )
 from gpuaas_sdk.controller.failures import Interrupted
+from gpuaas_sdk.sync.wait import wait_for
 from gpuaas_sdk.testing import CatalogApp, Sandbox, as_replica, interrupting_replicas, running_replica
 
 MANIFEST = """\
@@ -356,6 +357,33 @@ async def test_health_is_reported_on_the_controllers_schedule(catalog_app: Catal
         await ended(catalog_app, operation)
         await until(lambda: catalog_app.instance(instance).health == "degraded")
     assert "it hums" in {reason.message for reason in catalog_app.instance(instance).health_reasons}
+
+
+async def test_a_controller_without_a_slug_serves_what_its_account_is_bound_to_also_what_is_bound_later(
+    catalog_app: CatalogApp, begin: Begin
+) -> None:
+    admin, project, other = catalog_app.sandbox.admin, catalog_app.project_id, f"{catalog_app.slug}-two"
+    catalog_app.publish(MANIFEST.replace("{slug}", other), b"what the controller is made of")
+    settings, app = catalog_app.controller("of-many"), Notes()
+
+    def live() -> set[str]:
+        replicas = admin.controller_replicas.list(project).items
+        return {one.app_slug for one in replicas if one.live and one.service_account_id == settings.client_id}
+
+    def bind(*slugs: str) -> None:
+        account = admin.service_accounts.show(project, settings.client_id)
+        admin.service_accounts.update(project, account.id, app_slugs=slugs, generation=account.generation)
+
+    def is_live(*slugs: str) -> bool | None:
+        return live() == set(slugs) or None
+
+    async with running_replica(app, settings):
+        _, operation = await asyncio.to_thread(begin)
+        assert (await ended(catalog_app, operation)).status == "succeeded"
+        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug), 20.0, "the first app to be served")
+        await asyncio.to_thread(bind, catalog_app.slug, other)
+        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug, other), 20.0, "the second app too")
+    assert await asyncio.to_thread(live) == set(), "it has not said that it ends"
 
 
 async def test_two_replicas_share_the_work_and_no_operation_runs_twice(

@@ -17,7 +17,23 @@ from system_support.echo_lab import at_work
 from system_support.lab_site import LabApp, lab_site
 
 PORT = 7007
-_TOOLS = ("sh", "dd", "tr", "sleep", "httpd", "ls", "cat", "id", "echo", "printf", "touch", "env", "nc", "kill", "mkdir")
+_TOOLS = (
+    "sh",
+    "dd",
+    "tr",
+    "sleep",
+    "httpd",
+    "ls",
+    "cat",
+    "id",
+    "echo",
+    "printf",
+    "touch",
+    "env",
+    "nc",
+    "kill",
+    "mkdir",
+)
 
 
 def web_image(greeting: str, command: str = "httpd -f -p 80 -h /www") -> ContainerImage:
@@ -83,9 +99,7 @@ class ContainerLab(LabApp):
             percent = 100 if stage == "canary" else None
             admin.artifacts.move(project, made.artifact_id, stage, "for a test", canary_percent=percent)
 
-    def launch(
-        self, name: str, version: str, place: int = 0, **inputs: object
-    ) -> tuple[str, Operation]:
+    def launch(self, name: str, version: str, place: int = 0, **inputs: object) -> tuple[str, Operation]:
         placement = [Placement(component_key="web", allocation_id=self.places[place])]
         new = NewInstance(
             app=self.slug,

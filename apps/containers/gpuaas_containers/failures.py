@@ -17,9 +17,11 @@ NEXT_STEPS = {
     "container_ended": "Use a command that keeps running, or restart: always.",
     "port_taken": "Stop what uses the port on the host, or publish a version with another host_port.",
     "gpu_missing": "Report the host, or place the member on another allocation.",
+    "removal_failed": "Try again; if it stays, remove what the message names on the host.",
+    "document_refused": "Tell the operators of the controller.",
     "stop_failed": "Try again; if it stays, restart the host.",
 }
-RETRYABLE = ("image_pull_failed", "disk_full", "container_start_timeout", "port_taken", "stop_failed")
+RETRYABLE = ("image_pull_failed", "disk_full", "container_start_timeout", "port_taken", "removal_failed", "stop_failed")
 HIDDEN = "[hidden]"
 MAX_LOG = 300  # characters; a message has 500
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")

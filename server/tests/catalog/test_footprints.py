@@ -6,6 +6,7 @@ import pytest
 
 from gpuaas_server.catalog import footprints
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.receipts import footprint as receipts
 from tests_support import manifests
 
 PEOPLE = {
@@ -34,6 +35,16 @@ def test_without_an_answer_the_default_is_checked() -> None:
 
 def test_a_manifest_without_such_places_is_looked_for_as_it_is() -> None:
     assert footprints.footprint_of(app(), {"owner": "cy"}) == {"users": ["echo"], "paths": ["/opt/echo"]}
+
+
+def test_the_container_of_a_runtime_profile_is_looked_for_by_the_instances_id() -> None:
+    document = app() | {"runtime_profile": {"image": "sha256:5f"}}
+    found = footprints.footprint_of(document, {}, "ins_01m7f81xage15rhw01dexynkp5")
+    assert (found["units"], found["containers"]) == (["gpuaas-01dexynkp5-*.service"], ["gpuaas-01dexynkp5-*"])
+    assert "/opt/echo" in found["paths"]
+    assert "/var/lib/containers/storage/volumes/gpuaas-01dexynkp5-*" in found["paths"]
+    assert receipts.normalize(found)["paths"] == found["paths"], "no host would be asked for it"
+    assert footprints.footprint_of(app(), {}, "ins_01m7f81xage15rhw01dexynkp5") == footprints.footprint_of(app(), {})
 
 
 @pytest.mark.parametrize("name", ["root", "Ann", "a b", "x" * 33, "../etc", 7, ["ann"], ""])

@@ -12,7 +12,14 @@ from gpuaas_sdk.controller import Host
 
 PYTHON = "/usr/bin/python3"
 SECONDS = 120.0
-_MODULES = ("host_commands", "host_units", "host_facts", "host_images", "host_documents", "host_removal")  # as they import
+_MODULES = (
+    "host_commands",
+    "host_units",
+    "host_facts",
+    "host_images",
+    "host_documents",
+    "host_removal",
+)  # as they import
 _LOADER = """\
 import json, sys, types
 for name, text in json.loads({modules!r}):

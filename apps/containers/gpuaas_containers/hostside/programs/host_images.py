@@ -34,18 +34,15 @@ def tag_of(name, digest):
 
 
 def images():
+    """The engine lists an image once for each of its names."""
     found = run_or_fail([ENGINE, "images", "--all", "--format=json", "--no-trunc", "--digests"], "image_pull_failed")
-    return json.loads(found or "[]") or []
+    return list({one["Id"]: one for one in json.loads(found or "[]") or []}.values())
 
 
 def find(digest, reference):
     """The image that the engine knows by this reference and whose manifest has this digest."""
-    for one in images():
-        if reference in (one.get("RepoDigests") or ()) or (
-            digest in digests_of(one) and reference in (one.get("Names") or ())
-        ):
-            return one if digest in digests_of(one) else None
-    return None
+    named = [one for one in images() if reference in (one.get("RepoDigests") or ())]
+    return next((one for one in named if digest in digests_of(one)), None)
 
 
 def digests_of(image):
