@@ -88,7 +88,10 @@ SERVICE = KeyTable(
         _yes("environment", "`env`. A value that is exactly ${name} is the input of that name in app.yaml."),
         _yes("env_file", "Read when the app is published; files inside the app's folder only."),
         _yes("ports", "Ports that the member's host offers."),
-        _yes("expose", "Ports for the other services. Offered by the host if a service is on another allocation."),
+        _yes(
+            "expose",
+            "Ports for the other services. The host offers them if a service on another allocation depends on this one.",
+        ),
         _yes("volumes", "Named volumes at a path in the container."),
         _yes("deploy", "GPUs, CPUs and memory."),
         _yes("gpus", "How many GPUs; the short form of deploy.resources.reservations.devices."),

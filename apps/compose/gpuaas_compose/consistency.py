@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpuaas_compose.app_file import AppFile
 from gpuaas_compose.healthchecks import NOT_RUNNABLE
-from gpuaas_compose.placement import allocation_of, check_of, host_port_of, is_spread, offered_ports
+from gpuaas_compose.placement import Layout
 from gpuaas_compose.services import Service
 from gpuaas_compose.yaml_text import Document, Fault, Path, printable
 
@@ -16,6 +16,7 @@ class Consistency:
 
     def __init__(self, app: AppFile, services: Sequence[Service], documents: tuple[Document, Document]) -> None:
         self.app = app
+        self.layout = Layout(app, tuple(services))
         self.services = {service.name: service for service in services}
         self._app_document, self._compose_document = documents
         self._faults: list[Fault] = []
@@ -42,7 +43,7 @@ class Consistency:
             for service in services:
                 self._require(("allocations", name), service)
         for service in self.services:
-            if allocation_of(self.app, service) is None:
+            if self.layout.allocation_of(service) is None:
                 self._in_app(("allocations",), f"{service} is on no allocation.")
 
     def _names(self) -> None:
@@ -59,7 +60,7 @@ class Consistency:
             service = self.services.get(endpoint.service)
             if service is None:
                 self._require((*endpoint.place, "service"), endpoint.service)
-            elif host_port_of(self.app, service, endpoint.port) is None:
+            elif self.layout.host_port_of(service, endpoint.port) is None:
                 message = f"{endpoint.service} does not publish its port {endpoint.port}; name it in ports."
                 self._in_app((*endpoint.place, "port"), message)
 
@@ -71,10 +72,11 @@ class Consistency:
     def _ports(self) -> None:
         taken: dict[tuple[str | None, int, str], str] = {}
         for service in self.services.values():
-            allocation = allocation_of(self.app, service.name)
-            for port in offered_ports(self.app, service):
+            allocation = self.layout.allocation_of(service.name)
+            for port in self.layout.offered_ports(service):
                 if port.host_port < _LOWEST_HOST_PORT:
-                    why = "is probed" if not is_spread(self.app) else "is for services on another allocation, or probed"
+                    needed = self.layout.is_needed_elsewhere(service.name)
+                    why = "is for a service on another allocation" if needed else "is probed"
                     message = (
                         f"The port {port.container_port} {why}, so the host offers it, and ports of the host below "
                         f"{_LOWEST_HOST_PORT} are the system's; publish another, as in 8080:{port.container_port}."
@@ -90,7 +92,7 @@ class Consistency:
         for service in self.services.values():
             for mount in service.mounts:
                 other = users.setdefault(mount.volume, service.name)
-                if allocation_of(self.app, other) != allocation_of(self.app, service.name):
+                if self.layout.allocation_of(other) != self.layout.allocation_of(service.name):
                     message = f"{other} has the volume {mount.volume} on another allocation; a volume is on one."
                     self._in_service(service.name, "volumes", message)
 
@@ -99,7 +101,7 @@ class Consistency:
         owners: dict[str | None, str] = {}
         for service in self.services.values():
             if service.gpus is not None:
-                other = owners.setdefault(allocation_of(self.app, service.name), service.name)
+                other = owners.setdefault(self.layout.allocation_of(service.name), service.name)
                 if other != service.name:
                     message = f"{other} has the GPUs of the same allocation; put one of them on another allocation."
                     self._in_service(service.name, "deploy", message)
@@ -108,9 +110,9 @@ class Consistency:
         for service in self.services.values():
             for name in service.depends_on:
                 other = self.services.get(name)
-                elsewhere = allocation_of(self.app, name) != allocation_of(self.app, service.name)
-                if other is not None and elsewhere and not offered_ports(self.app, other):
+                elsewhere = self.layout.allocation_of(name) != self.layout.allocation_of(service.name)
+                if other is not None and elsewhere and not self.layout.offered_ports(other):
                     message = f"{name} is on another allocation and has no port; name it in its ports or expose."
                     self._in_service(service.name, "depends_on", message)
-                if name in service.healthy_first and other is not None and check_of(self.app, other) is None:
+                if name in service.healthy_first and other is not None and self.layout.check_of(other) is None:
                     self._in_service(service.name, "depends_on", f"{name} has no healthcheck that a host can run.")

@@ -3,14 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpuaas_compose.app_file import AppFile
-from gpuaas_compose.placement import (
-    allocation_of,
-    check_of,
-    gpus_of,
-    host_port_of,
-    is_spread,
-    offered_ports,
-)
+from gpuaas_compose.placement import Layout
 from gpuaas_compose.services import InputReference, Service, Value
 
 Json = dict[str, object]
@@ -19,8 +12,9 @@ _NO_INPUTS: Json = {"type": "object", "additionalProperties": False, "properties
 
 def manifest_of(app: AppFile, services: Sequence[Service]) -> Json:
     """Return the manifest as data. The version's artifact is the first service's image; the others are named in profiles."""
+    layout = Layout(app, tuple(services))
     compatibility: Json = {"shapes": list(app.shapes)} if app.shapes else {}
-    if is_spread(app):
+    if layout.is_spread:
         compatibility["requires_node_network"] = True
     manifest: Json = {
         "manifest": 1,
@@ -32,18 +26,18 @@ def manifest_of(app: AppFile, services: Sequence[Service]) -> Json:
         "artifact": {"kind": "launchable", "digest": services[0].digest},
         "compatibility": compatibility,
         "max_members": len(services),
-        "components": [_component(app, services, service) for service in services],
+        "components": [_component(layout, service) for service in services],
         "inputs": app.inputs or _NO_INPUTS,
-        "footprint": {"ports": _ports(app, services)},
-        "probes": [probe for service in services if (probe := _probe(app, service)) is not None],
-        "ui": {**app.ui, "endpoints": _endpoints(app, services)},
+        "footprint": {"ports": _ports(layout)},
+        "probes": [probe for service in services if (probe := _probe(layout, service)) is not None],
+        "ui": {**app.ui, "endpoints": _endpoints(layout)},
         "metering": [{"key": one.key, "unit": one.unit, "description": one.description} for one in app.metering],
     }
     return manifest
 
 
-def _component(app: AppFile, services: Sequence[Service], service: Service) -> Json:
-    allocation = allocation_of(app, service.name)
+def _component(layout: Layout, service: Service) -> Json:
+    allocation = layout.allocation_of(service.name)
     component: Json = {
         "key": service.name,
         "min": 1,
@@ -51,15 +45,15 @@ def _component(app: AppFile, services: Sequence[Service], service: Service) -> J
         "placement": "shared",
         "allocation_group": allocation,
         "depends_on": list(service.depends_on),
-        "runtime_profile": profile_of(app, service),
+        "runtime_profile": profile_of(layout, service),
     }
-    gpus = gpus_of(app, services, str(allocation))
+    gpus = layout.gpus_of(service)
     if gpus:
         component["compatibility"] = {"min_gpu_count": gpus}
     return component
 
 
-def profile_of(app: AppFile, service: Service) -> Json:
+def profile_of(layout: Layout, service: Service) -> Json:
     """Return how the service's container runs, in the words of the manifest."""
     limits = service.limits
     user = None if service.user is None else {"uid": service.user[0], "gid": service.user[1]}
@@ -70,7 +64,7 @@ def profile_of(app: AppFile, service: Service) -> Json:
         "env": {name: _value(value) for name, value in service.environment.items()},
         "ports": [
             {"container_port": port.container_port, "host_port": port.host_port, "protocol": port.protocol}
-            for port in offered_ports(app, service)
+            for port in layout.offered_ports(service)
         ],
         "volumes": [
             {"name": mount.volume, "path": mount.path, "read_only": mount.read_only} for mount in service.mounts
@@ -104,13 +98,13 @@ def _values(values: tuple[Value, ...] | None) -> list[object] | None:
     return None if values is None else [_value(value) for value in values]
 
 
-def _ports(app: AppFile, services: Sequence[Service]) -> list[Json]:
-    left = {(port.host_port, port.protocol) for service in services for port in offered_ports(app, service)}
+def _ports(layout: Layout) -> list[Json]:
+    left = {(port.host_port, port.protocol) for service in layout.services for port in layout.offered_ports(service)}
     return [{"port": port, "protocol": protocol} for port, protocol in sorted(left)]
 
 
-def _probe(app: AppFile, service: Service) -> Json | None:
-    check = check_of(app, service)
+def _probe(layout: Layout, service: Service) -> Json | None:
+    check = layout.check_of(service)
     if check is None:
         return None
     found: Json = {
@@ -118,7 +112,7 @@ def _probe(app: AppFile, service: Service) -> Json | None:
         "component": service.name,
         "kind": "tcp" if check.path is None else "http",
         "purpose": ["readiness", "liveness"],
-        "port": host_port_of(app, service, check.container_port),
+        "port": layout.host_port_of(service, check.container_port),
         "path": check.path,
         "interval_seconds": check.interval_seconds,
         "timeout_seconds": check.timeout_seconds,
@@ -128,15 +122,15 @@ def _probe(app: AppFile, service: Service) -> Json | None:
     return _present(found)
 
 
-def _endpoints(app: AppFile, services: Sequence[Service]) -> list[Json]:
-    by_name = {service.name: service for service in services}
+def _endpoints(layout: Layout) -> list[Json]:
+    by_name = {service.name: service for service in layout.services}
     found = []
-    for endpoint in app.endpoints:
+    for endpoint in layout.app.endpoints:
         document: Json = {
             "key": endpoint.key,
             "label": endpoint.label,
             "component": endpoint.service,
-            "port": host_port_of(app, by_name[endpoint.service], endpoint.port),
+            "port": layout.host_port_of(by_name[endpoint.service], endpoint.port),
             "protocol": endpoint.protocol,
             "path": endpoint.path,
         }

@@ -41,7 +41,7 @@ services:
     environment: {{TITLE: "${{title}}", PORT: 80}}
     ports: ["8080:80"]
     depends_on: {{db: {{condition: service_healthy}}, cache: {{}}}}
-    healthcheck: {{test: "curl -fsS http://localhost/healthz || exit 1", interval: 1m30s, timeout: 2s, retries: 5, start_period: 0s}}
+    healthcheck: {{test: "curl -fsS http://localhost/healthz || exit 1", interval: 1m30s, timeout: 2s, retries: 5}}
     restart: unless-stopped
     stop_grace_period: 20s
   cache:

@@ -53,7 +53,7 @@ def test_anchors_and_merge_keys_mean_what_they_do_in_compose() -> None:
     assert document.fault(("y", "a"), "").line == 2  # what is merged is found where it is merged
 
 
-NAMES = sorted({key.name for table in TABLES for key in table.keys}) + ["web", "data", "test", "<<", "x-own"]
+NAMES = [*sorted({key.name for table in TABLES for key in table.keys}), "web", "data", "test", "<<", "x-own"]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
