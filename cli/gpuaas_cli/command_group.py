@@ -12,6 +12,7 @@ from gpuaas_cli.failures import CommandFailed, ExitCode, exit_code_of, print_err
 from gpuaas_cli.field_names import UNTRANSLATED, FieldNames
 from gpuaas_cli.session import Output, Session
 from gpuaas_sdk import GpuaasError
+from gpuaas_sdk.commands import CommandError
 
 Parameters = ParamSpec("Parameters")
 OutputOption = Annotated[
@@ -89,6 +90,11 @@ def perform(session: Session, work: Callable[[], None], names: FieldNames = UNTR
     except CommandFailed as failure:
         print_error(session.err, failure.as_error(), session.as_json)
         raise typer.Exit(failure.exit_code) from failure
+    except CommandError as error:
+        exit_code = ExitCode.USAGE if error.usage else ExitCode.FAILED
+        told = CommandFailed(error.code, error.sentence, error.next_step, exit_code)
+        print_error(session.err, told.as_error(), session.as_json)
+        raise typer.Exit(exit_code) from error
     except typer.Abort as stopped:
         raise typer.Exit(ExitCode.INTERRUPTED) from stopped
     finally:

@@ -42,6 +42,7 @@ from gpuaas_cli.commands import (
     users,
     versions,
 )
+from gpuaas_cli.plugins import add_plugins
 
 app = CommandGroup("GPU allocations, from the command line.")
 sign_in.add_to(app)
@@ -80,6 +81,7 @@ for name, room in (
 ):
     app.add_typer(room.group, name=name)
 up.add_to(app)
+add_plugins(app)
 
 
 def _version(wanted: bool) -> None:

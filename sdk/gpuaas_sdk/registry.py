@@ -4,6 +4,7 @@ import ipaddress
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import IO
 from urllib.parse import urljoin
 
 import httpx
@@ -32,6 +33,16 @@ class Repository:
         self._send("PUT", url, content=content, content_type="application/octet-stream")
         return digest
 
+    def push_stream(self, stream: IO[bytes], digest: str) -> bool:
+        """Push a blob of any size from a stream that can seek. Returns False if the registry has it already."""
+        if self._send("HEAD", f"/v2/{self.name}/blobs/{digest}").is_success:
+            return False
+        started = self._send("POST", f"/v2/{self.name}/blobs/uploads/")
+        url = urljoin(self._url, started.headers["Location"])
+        url += ("&" if "?" in url else "?") + f"digest={digest}"
+        self._send("PUT", url, content=stream, content_type="application/octet-stream")
+        return True
+
     def push_manifest(self, reference: str, content: bytes, media_type: str = IMAGE_MANIFEST) -> str:
         self._send("PUT", f"/v2/{self.name}/manifests/{reference}", content=content, content_type=media_type)
         return digest_of(content)
@@ -51,7 +62,13 @@ class Repository:
         return f"{'http' if loopback else 'https'}://{self.registry}"
 
     def _send(
-        self, method: str, path: str, *, content: bytes | None = None, content_type: str = "", accept: str = "*/*"
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | IO[bytes] | None = None,
+        content_type: str = "",
+        accept: str = "*/*",
     ) -> httpx.Response:
         token = self.token(f"repository:{self.name}:pull,push")
         headers = {"Authorization": f"Bearer {token}", "Accept": accept}
@@ -66,7 +83,7 @@ class Repository:
             raise _failed(f"The registry {self.registry} cannot be reached: {error}.") from error
         if answer.status_code in (401, 403):
             raise _failed(f"The registry {self.registry} did not accept the token for {self.name}.")
-        if not answer.is_success and not (method == "GET" and answer.status_code == 404):
+        if not answer.is_success and not (method in ("GET", "HEAD") and answer.status_code == 404):
             raise _failed(f"The registry {self.registry} answered {answer.status_code}.")
         return answer
 

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from gpuaas_containers import workload
 from gpuaas_containers.failures import hide
 from gpuaas_containers.names import MemberNames
-from gpuaas_containers.profile import RuntimeProfile, read_profile
+from gpuaas_containers.profile import RuntimeProfile, image_of, read_profile
+from gpuaas_containers.services import has_services, in_start_order, other_hosts, reported_addresses
+from gpuaas_containers.user_data import MemberContainer
 from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, main
 
 AT_ONCE = 8  # members of an operation that are worked on at the same time
@@ -39,7 +42,8 @@ class Containers(AppController):
         await self._bring_up(ctx, restart=True)
 
     async def stop(self, ctx: Context) -> None:
-        await _each(ctx.members, lambda member: self._stop(ctx, member))
+        for group in reversed(in_start_order(ctx.manifest, ctx.members)):
+            await _each(group, lambda member: self._stop(ctx, member))
 
     async def drain(self, ctx: Context) -> None:
         """A container is asked to end and has its time to do so: it finishes what it does and takes no more."""
@@ -49,27 +53,44 @@ class Containers(AppController):
 
     async def remove(self, ctx: Context) -> None:
         await _each(ctx.members, lambda member: self._remove(ctx, member))
+        await self._remove_shared(ctx)
 
     teardown = remove
 
     async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
-        profile = read_profile(ctx.manifest, ctx.inputs)
-        if profile.image != ctx.version.digest:
-            raise Failed("image_digest_mismatch", f"The runtime_profile names another image than {ctx.version.digest}.")
-        await _each(ctx.members, lambda member: self._start(ctx, profile, member, restart))
-        ctx.set_runtime(version=ctx.version.version, image=profile.image)
+        addresses = await _addresses(ctx)
+        images: dict[str, object] = {}
+        for group in in_start_order(ctx.manifest, ctx.members):
+            profiles = {one.component_key: read_profile(ctx.manifest, ctx.inputs, one.component_key) for one in group}
+            images |= {key: profile.image for key, profile in profiles.items()}
+
+            async def start(member: ControllerMember, profiles: dict[str, RuntimeProfile] = profiles) -> None:
+                await self._start(ctx, profiles[member.component_key], member, restart, addresses)
+
+            await _each(group, start)
+        ctx.set_runtime(version=ctx.version.version, image=ctx.version.digest, images=images)
         await _describe_access(ctx)
 
-    async def _start(self, ctx: Context, profile: RuntimeProfile, member: ControllerMember, restart: bool) -> None:
+    async def _start(
+        self,
+        ctx: Context,
+        profile: RuntimeProfile,
+        member: ControllerMember,
+        restart: bool,
+        addresses: Mapping[str, str],
+    ) -> None:
         host, names = await ctx.host(member), _names(ctx, member)
         try:
             limit = asyncio.get_running_loop().time() + profile.start_seconds
             async with ctx.step("check", member):
                 gpus = await workload.check_host(host, names, profile)
             async with ctx.step("pull", member):
-                reference = await workload.pull(host, names, ctx.artifact, limit)
+                reference = await workload.pull(host, names, ctx.artifact_of(profile.image), limit)
             title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
-            container = workload.describe(names, profile, reference, gpus, ctx.instance.id, title)
+            container = MemberContainer(names, profile, reference, gpus, ctx.instance.id, title)
+            if names.shared is not None:
+                hosts = other_hosts(member, ctx.all_members, addresses)
+                container = replace(container, aliases=(member.component_key,), hosts=hosts)
             async with ctx.step("start", member):
                 state = await workload.start(host, container, limit, restart=restart or member.status == "failed")
         except Failed as failed:
@@ -84,13 +105,35 @@ class Containers(AppController):
             await workload.stop(await ctx.host(member), _names(ctx, member))
 
     async def _remove(self, ctx: Context, member: ControllerMember) -> None:
-        digests = [one for one in (ctx.version.digest, ctx.instance.version.digest) if one]
+        manifests = (ctx.manifest, ctx.instance.version.manifest)
+        images = (image_of(manifest, member.component_key) for manifest in manifests)
+        digests = [one for one in images if one is not None]
         async with ctx.step("remove", member):
             await workload.remove(await ctx.host(member), _names(ctx, member), digests)
 
+    async def _remove_shared(self, ctx: Context) -> None:
+        """Remove what services had together, on hosts where none of them is left."""
+        leaving = {member.id for member in ctx.members}
+        kept = {one.allocation.id for one in ctx.all_members if one.allocation is not None and one.id not in leaving}
+        last = {one.allocation.id: one for one in ctx.members if one.allocation is not None}
+        for allocation_id, member in last.items():
+            names = _names(ctx, member)
+            if names.shared is not None and allocation_id not in kept:
+                async with ctx.step("remove_shared", member):
+                    await workload.remove_shared(await ctx.host(member), names)
+
 
 def _names(ctx: Context, member: ControllerMember) -> MemberNames:
-    return MemberNames.of(ctx.instance.id, member.component_key, member.id)
+    return MemberNames.of(ctx.instance.id, member.component_key, member.id, services=has_services(ctx.manifest))
+
+
+async def _addresses(ctx: Context) -> dict[str, str]:
+    """Return the addresses of all members' hosts, by allocation: of this operation, or as they were reported last."""
+    found = reported_addresses(ctx.all_members)
+    for member in ctx.members:
+        if member.allocation is not None:
+            found[member.allocation.id] = (await ctx.host(member)).address
+    return found
 
 
 async def _each(members: Sequence[ControllerMember], work: Work) -> None:

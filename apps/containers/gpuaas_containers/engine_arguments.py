@@ -62,13 +62,17 @@ def run_arguments(
     gpus: GpuDevices,
     environment: ContainerEnvironment,
     labels: Sequence[tuple[str, str]],
+    aliases: Sequence[str] = (),
+    hosts: Sequence[tuple[str, str]] = (),
 ) -> list[str]:
     """Return the command. It ends when the container runs, and leaves the engine's monitor as the unit's main process."""
     return [
         *(ENGINE, "run", f"--name={names.name}", "--replace", "--rm", "--detach", "--pull=missing"),
         *("--sdnotify=conmon", "--cgroups=no-conmon", "--log-driver=passthrough", "--http-proxy=false"),
         *("--cap-drop=all", *(f"--cap-add={one}" for one in CAPABILITIES), "--security-opt=no-new-privileges"),
-        *(f"--network={names.name}", "--sysctl=net.ipv4.ip_unprivileged_port_start=0"),
+        *(f"--network={names.network}", *(f"--network-alias={one}" for one in aliases)),
+        *(f"--add-host={name}:{address}" for name, address in hosts),
+        *("--sysctl=net.ipv4.ip_unprivileged_port_start=0",),
         *(f"--publish={port.host}:{port.container}/{port.protocol}" for port in profile.ports),
         *_limits(profile),
         *([f"--user={profile.user}"] if profile.user else ()),

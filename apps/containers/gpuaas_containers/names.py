@@ -9,13 +9,22 @@ _INSTANCE_PART, _MEMBER_PART = 10, 6  # the ends of ids: their beginnings are th
 
 @dataclass(frozen=True, slots=True)
 class MemberNames:
-    """`gpuaas-<instance>-<component>-<member>` is the name of the container, its network and its unit."""
+    """`gpuaas-<instance>-<component>-<member>` is the name of the container, its network and its unit.
+
+    `shared` is the name of what the members of an instance have together on a host, when their components are services.
+    """
 
     name: str
+    shared: str | None = None
 
     @classmethod
-    def of(cls, instance_id: str, component_key: str, member_id: str) -> "MemberNames":
-        return cls(f"gpuaas-{instance_id[-_INSTANCE_PART:]}-{component_key}-{member_id[-_MEMBER_PART:]}")
+    def of(cls, instance_id: str, component_key: str, member_id: str, *, services: bool = False) -> "MemberNames":
+        prefix = f"gpuaas-{instance_id[-_INSTANCE_PART:]}"
+        return cls(f"{prefix}-{component_key}-{member_id[-_MEMBER_PART:]}", f"{prefix}-all" if services else None)
+
+    @property
+    def network(self) -> str:
+        return self.shared or self.name
 
     @property
     def unit(self) -> str:
@@ -40,4 +49,4 @@ class MemberNames:
 
     def volume(self, key: str) -> str:
         """A dot is in no component's key, so that the volumes of a member are known by what is before it."""
-        return f"{self.name}.{key}"
+        return f"{self.shared or self.name}.{key}"

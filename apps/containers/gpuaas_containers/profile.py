@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpuaas_containers.services import components_of
 from gpuaas_sdk.controller import Failed
 
 Json = Mapping[str, object]
@@ -45,9 +46,11 @@ class RuntimeProfile:
     stop_seconds: int
 
 
-def read_profile(manifest: Json, inputs: Json) -> RuntimeProfile:
-    """Return the profile of a manifest that the platform has checked. Raises Failed for a version that has none."""
-    profile = manifest.get("runtime_profile")
+def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> RuntimeProfile:
+    """Return the component's own profile, or else the version's, of a manifest that the platform has checked. Raises Failed
+    where there is none.
+    """
+    profile = _profile_of(manifest, component_key)
     if not isinstance(profile, Mapping):
         message = "This version has no runtime_profile, so that its image cannot be run."
         raise Failed("not_launchable", message, next_step="Launch a version with a runtime_profile.")
@@ -77,6 +80,17 @@ def read_profile(manifest: Json, inputs: Json) -> RuntimeProfile:
         start_seconds=int(str(profile.get("start_timeout_seconds", START_SECONDS))),
         stop_seconds=int(str(profile.get("stop_timeout_seconds", STOP_SECONDS))),
     )
+
+
+def image_of(manifest: Json, component_key: str) -> str | None:
+    """Return the digest of the image that a component runs; None if it has no profile."""
+    profile = _profile_of(manifest, component_key)
+    return str(profile["image"]) if isinstance(profile, Mapping) else None
+
+
+def _profile_of(manifest: Json, component_key: str) -> object:
+    own = components_of(manifest).get(component_key, {}).get("runtime_profile")
+    return manifest.get("runtime_profile") if own is None else own
 
 
 def _words(profile: Json, field: str, schema: object, inputs: Json) -> tuple[str, ...] | None:

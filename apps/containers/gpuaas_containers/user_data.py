@@ -37,6 +37,8 @@ class MemberContainer:
     gpus: GpuDevices
     instance_id: str
     title: str
+    aliases: tuple[str, ...] = ()  # its names in a shared network
+    hosts: tuple[tuple[str, str], ...] = ()  # names and addresses of services on other hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,9 @@ def _file(path: str, content: str, permissions: str) -> dict[str, str]:
 
 def _unit_text(container: MemberContainer, environment: ContainerEnvironment, labels: Sequence[tuple[str, str]]) -> str:
     names, profile = container.names, container.profile
-    start = run_arguments(names, profile, container.reference, container.gpus, environment, labels)
+    start = run_arguments(
+        names, profile, container.reference, container.gpus, environment, labels, container.aliases, container.hosts
+    )
     stop = [ENGINE, "stop", "--ignore", f"--time={profile.stop_seconds}", names.name]
     remove = [ENGINE, "rm", "--force", "--ignore", "--time=0", names.name]
     lines = [
@@ -88,7 +92,7 @@ def _unit_text(container: MemberContainer, environment: ContainerEnvironment, la
         "NotifyAccess=all",
         f"Environment={quoted(f'GPUAAS_INSTANCE={container.instance_id}')}",
         # The network may be there already: the engine has no way to say that this is fine.
-        f"ExecStartPre=-{command_line([ENGINE, 'network', 'create', names.name])}",
+        f"ExecStartPre=-{command_line([ENGINE, 'network', 'create', names.network])}",
         f"ExecStart={command_line(start)}",
         f"ExecStop={command_line(stop)}",
         f"ExecStopPost=-{command_line(remove)}",

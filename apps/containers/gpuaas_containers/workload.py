@@ -42,12 +42,6 @@ async def pull(host: Host, names: MemberNames, artifact: PublishedArtifact, limi
     return image.reference
 
 
-def describe(
-    names: MemberNames, profile: RuntimeProfile, reference: str, gpus: GpuDevices, instance_id: str, title: str
-) -> MemberContainer:
-    return MemberContainer(names, profile, reference, gpus, instance_id, title)
-
-
 async def start(host: Host, container: MemberContainer, limit: float, *, restart: bool) -> dict[str, object]:
     """Apply the container's document and wait until it runs. Returns its state. Older images of the member go."""
     data, names, seconds = render_user_data(container), container.names, _seconds_until(limit, host)
@@ -87,6 +81,11 @@ async def remove(host: Host, names: MemberNames, digests: Sequence[str]) -> None
         digests=digests,
         seconds=LONGEST_STOP,
     )
+
+
+async def remove_shared(host: Host, names: MemberNames) -> None:
+    """Remove what services of an instance had together on the host: their network and volumes."""
+    await ask_host(host, "remove_shared", name=names.shared)
 
 
 def _seconds_until(limit: float, host: Host) -> float:

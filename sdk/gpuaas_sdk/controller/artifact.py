@@ -31,15 +31,25 @@ class ImagePull:
 
 
 class PublishedArtifact:
-    """The artifact of the operation's version, for `host.put` and `host.unpack`: the host downloads it itself."""
+    """An artifact of the operation's version, for `host.put` and `host.unpack`: the host downloads it itself.
 
-    def __init__(self, lease: Lease) -> None:
+    Without a digest it is the version's own; with one, a further artifact that the version refers to.
+    """
+
+    def __init__(self, lease: Lease, digest: str | None = None) -> None:
         self._lease = lease
+        self._digest = digest
+
+    async def _secret(self, key: RecipientKey) -> RuntimeSecret:
+        secret = await self._lease.request_pull_secret(key.public, self._digest)
+        if self._digest is not None and secret.digest != self._digest:
+            raise Failed("digest_mismatch", f"The platform names another artifact than {self._digest}.")
+        return secret
 
     async def pull_document(self) -> dict[str, object]:
         """Return what a host needs for one download: the digest, and a secret that ends with the operation."""
         key = RecipientKey.new()
-        secret = await self._lease.request_pull_secret(key.public)
+        secret = await self._secret(key)
         if secret.kind != "blob" or not is_digest(secret.digest):
             raise Failed("not_a_blob", f"{secret.digest} is an image.", next_step="Let the hosts pull it.")
         pull = _unseal(key, secret)
@@ -48,7 +58,7 @@ class PublishedArtifact:
     async def image_pull(self) -> ImagePull:
         """Return what a host needs to pull the artifact, if it is an image. Compare the digest that the host then has."""
         key = RecipientKey.new()
-        secret = await self._lease.request_pull_secret(key.public)
+        secret = await self._secret(key)
         if secret.kind != "oci" or not is_digest(secret.digest):
             raise Failed("not_an_image", f"{secret.digest} is a file.", next_step="Publish the version as an image.")
         pull = _unseal(key, secret)

@@ -141,6 +141,10 @@ class Context:
         """The published artifact of `version`, for `host.put` and `host.unpack`. The hosts download it themselves."""
         return PublishedArtifact(self.lease)
 
+    def artifact_of(self, digest: str) -> PublishedArtifact:
+        """An artifact of `version` by its digest: its own, or an image that a component of the manifest runs."""
+        return PublishedArtifact(self.lease, digest)
+
     async def fetch_artifact(self) -> bytes:
         """The published bytes of `version`, if the artifact is a blob. Their digest is checked."""
         return await pull_artifact(self.lease)

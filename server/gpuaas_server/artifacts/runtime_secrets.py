@@ -39,13 +39,14 @@ async def runtime_secret_create(
 ) -> RuntimeSecret:
     """Issue a secret to whoever holds the operation's lease. It is sealed to their key: nobody else can read the answer."""
     project_id, operation_id = leased.project_id, leased.operation_id
+    wanted = body.digest or next(iter(leased.digests), None)
     artifact = (
-        None
-        if leased.digest is None
-        else await queries.artifact_to_pull(tx.connection, leased.digest, leased.publisher_project_id)
+        await queries.artifact_to_pull(tx.connection, wanted, leased.publisher_project_id)
+        if wanted in leased.digests and wanted is not None
+        else None
     )
     if artifact is None:
-        raise Problem("artifact_unknown", "The operation's version has no registered artifact.")
+        raise Problem("artifact_unknown", f"The operation's version has no registered artifact{_named(body)}.")
     _refuse_revoked(artifact)
     secret_id, secret = new_id("rts"), token_urlsafe(32)
     expires_at = min(leased.deadline_at, tx.now + LONGEST)
@@ -76,6 +77,10 @@ async def runtime_secret_create(
         format=secrets.BOX_FORMAT,
         sealed=secrets.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),
     )
+
+
+def _named(body: RuntimeSecretCreate) -> str:
+    return "" if body.digest is None else f" {body.digest}"
 
 
 async def _source(tx: Tx, settings: Settings, artifact: PullableArtifact) -> dict[str, object]:

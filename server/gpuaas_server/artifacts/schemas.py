@@ -227,6 +227,9 @@ class RuntimeSecretCreate(Body):
     recipient_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
         description="Your X25519 public key, 32 bytes as base64. The secret is sealed to it."
     )
+    digest: Annotated[str, StringConstraints(pattern="^sha256:[0-9a-f]{64}$")] | None = Field(
+        default=None, description="Which artifact of the version, such as a component's image. Absent: its own."
+    )
 
 
 class RuntimeSecret(BaseModel):

@@ -20,16 +20,20 @@ Json = dict[str, Any]
 def footprint_of(manifest: Json, inputs: Json, instance_id: str | None = None) -> dict[str, list[object]]:
     """Return the manifest's footprint, with the accounts of the inputs among its users. The inputs have passed `check`.
 
-    With an `instance_id`, the container of a version with a runtime profile is in it too, with all that belongs to it.
+    With an `instance_id`, the containers of a version with runtime profiles are in it too, with all that belongs to it.
     """
     listed = {kind: list(entries) for kind, entries in manifest["footprint"].items() if kind != "users_from"}
     named = [value for _, value in _named(manifest, inputs)]
     if named:
         listed["users"] = list(dict.fromkeys([*listed.get("users", ()), *named]))
-    if instance_id is not None and "runtime_profile" in manifest:
+    if instance_id is not None and _runs_images(manifest):
         for kind, entries in container_footprint(instance_id).items():
             listed[kind] = [*listed.get(kind, ()), *entries]
     return listed
+
+
+def _runs_images(manifest: Json) -> bool:
+    return any("runtime_profile" in one for one in (manifest, *manifest["components"]))
 
 
 def container_footprint(instance_id: str) -> dict[str, list[object]]:

@@ -74,6 +74,7 @@ def placement_refusals(
         *_counts(manifest, placements, all_members, adding),
         *_dependencies(manifest, placements, all_members),
         *_neighbours(manifest, all_members),
+        *_groups(manifest, all_members),
         *_network(manifest, all_members),
     ]
     return list(dict.fromkeys(found))
@@ -194,6 +195,22 @@ def _conflicts(
 
 def _placements(manifest: Manifest, *keys: str) -> set[str]:
     return {component.placement for key in keys if (component := manifest.component(key)) is not None}
+
+
+def _groups(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
+    """Check that components of an allocation group are on one allocation, and that nothing else is on it."""
+    place_of: dict[str, str] = {}
+    group_on: dict[str, str | None] = {}
+    for one in all_members:
+        component = manifest.component(one.component_key)
+        group = None if component is None else component.allocation_group
+        where = (one.component_key, one.allocation_id)
+        if group is not None and place_of.setdefault(group, one.allocation_id) != one.allocation_id:
+            message = f"{one.component_key} belongs on {place_of[group]}, with the other components of {group}."
+            yield Refusal("allocation_group_split", message, *where)
+        if group_on.setdefault(one.allocation_id, group) != group:
+            message = f"{one.component_key} cannot share {one.allocation_id} with components of another group."
+            yield Refusal("allocation_group_mixed", message, *where)
 
 
 def _network(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:

@@ -43,6 +43,7 @@ class Component:
     placement: str  # shared, own_allocation or own_node
     depends_on: tuple[str, ...]
     compatibility: Compatibility
+    allocation_group: str | None = None  # components of one group share an allocation, and nothing else is on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,15 @@ def _component(item: Json) -> Component:
         placement=item.get("placement", "shared"),
         depends_on=tuple(item.get("depends_on", ())),
         compatibility=_compatibility(item.get("compatibility", {})),
+        allocation_group=item.get("allocation_group"),
     )
+
+
+def digests_of(document: Json) -> tuple[str, ...]:
+    """Return the digests of all artifacts that a version refers to: its own first, then the images of components."""
+    profiles = (component.get("runtime_profile") for component in document["components"])
+    further = (profile["image"] for profile in profiles if profile is not None)
+    return tuple(dict.fromkeys((document["artifact"]["digest"], *further)))
 
 
 def host_probes(document: Json, component_key: str) -> list[Probe]:

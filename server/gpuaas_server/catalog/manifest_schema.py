@@ -69,7 +69,7 @@ def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterat
 
 def _unexpected(path: Path) -> str:
     name = str(path[-1])
-    reason = REFUSED_FIELDS.get(name) if path[0] == RUNTIME_PROFILE else None
+    reason = REFUSED_FIELDS.get(name) if RUNTIME_PROFILE in path else None
     return f"There is no field {name[:60]} here.{f' {reason}' if reason else ''}"
 
 

@@ -49,6 +49,9 @@ def _counts(manifest: Json, components: list[Json]) -> Iterator[Complaint]:
     for index, component in enumerate(components):
         if component["min"] > component["max"]:
             yield ("components", index, "min"), f"min is {component['min']}, more than max, {component['max']}."
+        if "allocation_group" in component and component["max"] > 1:
+            message = "A component of an allocation group has one member, since the group has one allocation."
+            yield ("components", index, "max"), message
     least = sum(component["min"] for component in components)
     most = manifest.get("max_members", MOST_MEMBERS)
     if least > most:

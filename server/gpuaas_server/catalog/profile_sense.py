@@ -1,6 +1,7 @@
 """What a runtime profile of the right form may still get wrong, and why some fields of other formats do not exist in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpuaas_server.catalog.footprints import allows_value_at
@@ -33,87 +34,136 @@ Json = dict[str, Any]
 Complaint = tuple[Path, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """One runtime profile of the manifest, and where it is. `component`: whose own it is; None: the version's."""
+
+    path: Path
+    content: Json
+    component: Json | None = None
+
+
 def profile_complaints(manifest: Json) -> Iterator[Complaint]:
-    profile: Json | None = manifest.get(PLACE)
+    profiles = list(_profiles(manifest))
     kind = manifest["artifact"]["kind"]
-    if profile is None:
-        if kind == "launchable":
-            yield ("artifact", "kind"), "A launchable version has a runtime_profile."
-        return
-    if kind == "controller":
-        yield (PLACE,), "A version of the kind controller runs no image; its kind would be oci or launchable."
-    if profile["image"] != manifest["artifact"]["digest"]:
-        yield (PLACE, "image"), "This is not the digest of the version's artifact."
-    yield from _variables(profile)
-    yield from _inputs(manifest, profile)
-    yield from _ports(manifest, profile)
-    yield from _volumes(profile)
-    yield from _gpus(manifest, profile)
+    for profile in profiles if kind == "controller" else ():
+        yield profile.path, "A version of the kind controller runs no image; its kind would be oci or launchable."
+    if kind == "launchable" and PLACE not in manifest:
+        own = {profile.component["key"] for profile in profiles if profile.component is not None}
+        missing = [component["key"] for component in manifest["components"] if component["key"] not in own]
+        if missing:
+            message = f"A launchable version has a runtime_profile, or each component its own; {missing[0]} has none."
+            yield ("artifact", "kind"), message
+    yield from _images(manifest, profiles)
+    for profile in profiles:
+        yield from _variables(profile)
+        yield from _inputs(manifest, profile)
+        yield from _ports(manifest, profile)
+        yield from _volumes(profile)
+        yield from _gpus(manifest, profile)
+    yield from _shared_ports(profiles)
 
 
-def _variables(profile: Json) -> Iterator[Complaint]:
-    for name in profile.get("env", ()):
+def _profiles(manifest: Json) -> Iterator[_Profile]:
+    if PLACE in manifest:
+        yield _Profile((PLACE,), manifest[PLACE])
+    for index, component in enumerate(manifest["components"]):
+        if PLACE in component:
+            yield _Profile(("components", index, PLACE), component[PLACE], component)
+
+
+def _images(manifest: Json, profiles: Sequence[_Profile]) -> Iterator[Complaint]:
+    """The version's artifact is an image that runs: that of its profile, or that of a component."""
+    digest = manifest["artifact"]["digest"]
+    for profile in profiles:
+        if profile.component is None and profile.content["image"] != digest:
+            yield (*profile.path, "image"), "This is not the digest of the version's artifact."
+    if profiles and all(profile.component is not None and profile.content["image"] != digest for profile in profiles):
+        yield ("artifact", "digest"), "No component runs this image."
+
+
+def _variables(profile: _Profile) -> Iterator[Complaint]:
+    for name in profile.content.get("env", ()):
         if name in _RESERVED_NAMES or name.startswith(_RESERVED_PREFIXES):
-            yield (PLACE, "env", name), f"The platform sets {name}."
+            yield (*profile.path, "env", name), f"The platform sets {name}."
 
 
-def _inputs(manifest: Json, profile: Json) -> Iterator[Complaint]:
+def _inputs(manifest: Json, profile: _Profile) -> Iterator[Complaint]:
     """Find references to answers that nobody is asked for."""
     listed = [
-        ((PLACE, field, index), value) for field in ("command", "args") for index, value in _items(profile, field)
+        ((*profile.path, field, index), value)
+        for field in ("command", "args")
+        for index, value in enumerate(profile.content.get(field, ()))
     ]
-    named = [((PLACE, "env", name), value) for name, value in profile.get("env", {}).items()]
+    named = [((*profile.path, "env", name), value) for name, value in profile.content.get("env", {}).items()]
     for path, value in (*listed, *named):
         if isinstance(value, dict) and not allows_value_at(manifest.get("inputs"), value["input"]):
             yield (*path, "input"), f"The inputs have no text, number or choice at {value['input']}."
 
 
-def _items(profile: Json, field: str) -> Iterator[tuple[int, object]]:
-    yield from enumerate(profile.get(field, ()))
-
-
-def _ports(manifest: Json, profile: Json) -> Iterator[Complaint]:
+def _ports(manifest: Json, profile: _Profile) -> Iterator[Complaint]:
     left = {(port["port"], port.get("protocol", "tcp")) for port in manifest["footprint"].get("ports", ())}
     inside: set[tuple[int, str]] = set()
     outside: set[tuple[int, str]] = set()
-    for index, port in enumerate(profile.get("ports", ())):
+    for index, port in enumerate(profile.content.get("ports", ())):
         protocol = port.get("protocol", "tcp")
         own, offered = (port["container_port"], protocol), (port.get("host_port", port["container_port"]), protocol)
         if own in inside:
-            yield (PLACE, "ports", index, "container_port"), f"The port {own[0]}/{protocol} is listed twice."
+            yield (*profile.path, "ports", index, "container_port"), f"The port {own[0]}/{protocol} is listed twice."
         if offered in outside:
-            yield (PLACE, "ports", index), f"The host's port {offered[0]}/{protocol} is used twice."
+            yield (*profile.path, "ports", index), f"The host's port {offered[0]}/{protocol} is used twice."
         if offered[0] < 1024:
-            yield (PLACE, "ports", index), "Ports of the host below 1024 are the system's; name a host_port."
+            yield (*profile.path, "ports", index), "Ports of the host below 1024 are the system's; name a host_port."
         elif offered not in left:
             yield (
-                (PLACE, "ports", index),
+                (*profile.path, "ports", index),
                 f"The footprint does not name {offered[0]}/{protocol}: no teardown would look.",
             )
         inside.add(own)
         outside.add(offered)
 
 
-def _volumes(profile: Json) -> Iterator[Complaint]:
+def _shared_ports(profiles: Sequence[_Profile]) -> Iterator[Complaint]:
+    """Find ports of a host that two components of an allocation group want."""
+    taken: dict[tuple[str, int, str], str] = {}
+    for profile in profiles:
+        group = (profile.component or {}).get("allocation_group")
+        for index, port in enumerate(profile.content.get("ports", ())):
+            if profile.component is None or group is None:
+                continue
+            offered = (group, port.get("host_port", port["container_port"]), port.get("protocol", "tcp"))
+            other = taken.setdefault(offered, profile.component["key"])
+            if other != profile.component["key"]:
+                message = (
+                    f"{other} is on the same allocation, and has the host's port {offered[1]}/{offered[2]} already."
+                )
+                yield (*profile.path, "ports", index), message
+
+
+def _volumes(profile: _Profile) -> Iterator[Complaint]:
     names: set[str] = set()
     paths: set[str] = set()
-    for index, volume in enumerate(profile.get("volumes", ())):
+    for index, volume in enumerate(profile.content.get("volumes", ())):
         parts = volume["path"].split("/")[1:]
         if volume["name"] in names:
-            yield (PLACE, "volumes", index, "name"), f"The name {volume['name']} is used twice."
+            yield (*profile.path, "volumes", index, "name"), f"The name {volume['name']} is used twice."
         if volume["path"] in paths:
-            yield (PLACE, "volumes", index, "path"), f"The path {volume['path']} is used twice."
+            yield (*profile.path, "volumes", index, "path"), f"The path {volume['path']} is used twice."
         if any(set(part) == {"."} for part in parts):
-            yield (PLACE, "volumes", index, "path"), "The path is not in its shortest form: it has a part of dots."
+            yield (
+                (*profile.path, "volumes", index, "path"),
+                "The path is not in its shortest form: it has a part of dots.",
+            )
         elif parts[0] in _OF_THE_SYSTEM:
-            yield (PLACE, "volumes", index, "path"), f"/{parts[0]} is the system's, also in a container."
+            yield (*profile.path, "volumes", index, "path"), f"/{parts[0]} is the system's, also in a container."
         names.add(volume["name"])
         paths.add(volume["path"])
 
 
-def _gpus(manifest: Json, profile: Json) -> Iterator[Complaint]:
+def _gpus(manifest: Json, profile: _Profile) -> Iterator[Complaint]:
     """A number of GPUs must be there on every allocation that the version accepts."""
-    wanted, least = profile.get("gpus", 0), manifest["compatibility"].get("min_gpu_count", 0)
+    layers = [manifest["compatibility"], (profile.component or {}).get("compatibility", {})]
+    wanted, least = profile.content.get("gpus", 0), max(layer.get("min_gpu_count", 0) for layer in layers)
     if wanted != "all" and wanted > least:
         message = f"It needs {wanted} GPUs, and an allocation may have {least}; raise compatibility.min_gpu_count."
-        yield (PLACE, "gpus"), message
+        yield (*profile.path, "gpus"), message

@@ -36,6 +36,8 @@ _APP = columns_of(AppRow)
 _VERSION = columns_of(AppVersionRow, "v")
 _REGISTERED = columns_of(RegisteredVersion, "v")
 _ENTITLEMENT = columns_of(EntitlementRow, "e")
+# A version refers to a digest as its own artifact, or as the image of a component (`_referred` has the parameters).
+_REFERS = "(v.artifact_digest = %(digest)s OR v.manifest @> %(component)s::jsonb)"
 _FROM = "FROM app_versions v JOIN apps a ON a.id = v.app_id"
 _VISIBLE = (
     "(a.tenant_id = %(tenant)s OR a.visibility = 'public' OR (a.visibility = 'entitled' AND EXISTS"
@@ -194,8 +196,8 @@ async def active_on_digest(connection: Connection, project_id: str, digest: str)
     active = await fetch_value(
         connection,
         int,
-        "SELECT count(*) FROM app_versions WHERE artifact_digest = %s AND status = 'active' AND project_id = %s",
-        (digest, project_id),
+        f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status = 'active' AND v.project_id = %(project)s",
+        {**_referred(digest), "project": project_id},
     )
     return active or 0
 
@@ -205,9 +207,25 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
         connection,
         str,
         "SELECT a.slug || ' ' || v.version FROM app_versions v JOIN apps a ON a.id = v.app_id"
-        " WHERE v.artifact_digest = %s AND v.status <> 'retired' AND v.project_id = %s ORDER BY v.id LIMIT %s",
-        (digest, project_id, limit),
+        f" WHERE {_REFERS} AND v.status <> 'retired' AND v.project_id = %(project)s ORDER BY v.id LIMIT %(limit)s",
+        {**_referred(digest), "project": project_id, "limit": limit},
     )
+
+
+async def versions_with_image(connection: Connection, digest: str, project_id: str | None) -> list[str]:
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND v.manifest @> %(component)s::jsonb"
+        " AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
+        {**_referred(digest), "project": project_id},
+    )
+
+
+def _referred(digest: str) -> dict[str, object]:
+    """Return the parameters of `_REFERS`: a digest, as the version's own artifact or as the image of a component."""
+    image = {"components": [{"runtime_profile": {"image": digest}}]}
+    return {"digest": digest, "component": as_json(image)}
 
 
 async def catalog_list(

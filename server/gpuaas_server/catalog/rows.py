@@ -75,7 +75,7 @@ class VersionFacts:
     version: str
     status: str
     notice: str | None
-    artifact_digest: str
+    manifest: dict[str, Any]
     project_id: str
 
 

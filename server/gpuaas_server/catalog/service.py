@@ -9,8 +9,8 @@ from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.inputs import check_inputs
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.catalog.manifest import Component, Manifest, Probe, from_document, host_probes
-from gpuaas_server.catalog.rows import AppRow, AppVersionRow, VersionFacts, VersionNotice
+from gpuaas_server.catalog.manifest import Component, Manifest, Probe, digests_of, from_document, host_probes
+from gpuaas_server.catalog.rows import AppRow, RegisteredVersion, VersionFacts, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -40,6 +40,7 @@ __all__ = [
     "app_visibility_set",
     "check_footprints",
     "check_inputs",
+    "digests_of",
     "footprint_of",
     "from_document",
     "host_probes",
@@ -50,6 +51,7 @@ __all__ = [
     "version_notices",
     "version_refusals",
     "versions_on_digest",
+    "versions_with_image",
 ]
 
 
@@ -124,17 +126,18 @@ async def version_refusals(
 
 async def _refusals(
     connection: Connection,
-    row: VersionFacts | AppVersionRow,
+    row: VersionFacts | RegisteredVersion,
     tenant_id: str,
     project_id: str | None,
     returning: bool = False,
 ) -> list[Reason]:
-    """Decide whether a version may be taken; nothing else does. Without a project the artifact is not asked."""
+    """Decide whether a version may be taken; nothing else does. Without a project its artifacts are not asked."""
     reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning))
     if project_id is not None:
-        artifact = (row.artifact_digest, row.project_id)
-        reasons += await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
-    return reasons
+        for digest in digests_of(row.manifest):
+            artifact = (digest, row.project_id)
+            reasons += await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
+    return list(dict.fromkeys(reasons))
 
 
 def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:
@@ -155,6 +158,13 @@ async def version_notices(connection: Connection, version_ids: Sequence[str]) ->
 async def active_versions_on_digest(connection: Connection, project_id: str, digest: str) -> int:
     """Count the active versions of the publishing project that refer to the artifact."""
     return await queries.active_on_digest(connection, project_id, digest)
+
+
+async def versions_with_image(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
+    """List the ids of versions in which a component runs this image beside the version's own artifact: those of the
+    publishing project, or all that the caller may see.
+    """
+    return await queries.versions_with_image(connection, digest, project_id)
 
 
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:

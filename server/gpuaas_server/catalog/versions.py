@@ -5,7 +5,7 @@ from typing import TypedDict
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
 from gpuaas_server.catalog.hooks import version_hooks
-from gpuaas_server.catalog.manifest import Manifest, from_document, parse
+from gpuaas_server.catalog.manifest import Manifest, digests_of, from_document, parse
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, RegisteredVersion
 from gpuaas_server.catalog.schemas import (
     AppVersion,
@@ -145,11 +145,12 @@ async def app_version_show(connection: Connection, path: VersionPath, caller: Ca
 
 
 async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, require_match: RequireMatch) -> AppVersion:
-    """Activate the version: from here on it can be launched. Its artifact must be active too."""
+    """Activate the version: from here on it can be launched. Each of its artifacts must be active too."""
     before = await _lock_version(tx, path, "active", require_match)
-    digest = before.artifact_digest
-    artifact = await artifact_facts.artifact_of(tx.connection, before.project_id, digest)
-    reasons = list(machine.activation_refusals(digest, artifact))
+    reasons: list[machine.Reason] = []
+    for digest in digests_of(before.manifest):
+        artifact = await artifact_facts.artifact_of(tx.connection, before.project_id, digest)
+        reasons += machine.activation_refusals(digest, artifact)
     if reasons:
         raise Problem(
             "version_not_activatable", " ".join(one.message for one in reasons), {"reasons": reason_documents(reasons)}

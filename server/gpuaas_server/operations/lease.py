@@ -21,7 +21,7 @@ from gpuaas_server.operations.steps import merge_steps
 
 @dataclass(frozen=True, slots=True)
 class LeasedOperation:
-    """What the lease of an operation opens to its controller: these machines, and the artifact of this version."""
+    """What the lease of an operation opens to its controller: these machines, and the artifacts of this version."""
 
     operation_id: str
     instance_id: str
@@ -31,7 +31,7 @@ class LeasedOperation:
     kind: str
     allocation_ids: tuple[str, ...]
     owners: Mapping[str, str]  # whose project each allocation is: the instance's own, or one that it serves
-    digest: str | None
+    digests: tuple[str, ...]  # of the version's artifacts, its own first; empty: it has none
     publisher_project_id: str
     deadline_at: datetime
     lease_until: datetime

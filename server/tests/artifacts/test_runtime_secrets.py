@@ -41,20 +41,23 @@ class LeasedOperation:
 
     tenant_id: str
     project_id: str
-    digest: str | None
+    digests: tuple[str, ...]
     deadline_at: datetime
     publisher_project_id: str
     operation_id: str = OPERATION
 
 
 async def issue(
-    shop: Workshop, artifact: Json, deadline: timedelta = timedelta(hours=1), publisher: str | None = None
+    shop: Workshop,
+    *artifacts: Json,
+    deadline: timedelta = timedelta(hours=1),
+    publisher: str | None = None,
+    wanted: str | None = None,
 ) -> RuntimeSecret:
-    until = shop.platform.clock() + deadline
-    leased = LeasedOperation(shop.tenant_id, shop.project_id, artifact["digest"], until, publisher or shop.project_id)
-    body = RuntimeSecretCreate(
-        lease_token="held", recipient_key=base64.b64encode(RECIPIENT.public_key().public_bytes_raw()).decode()
-    )
+    until, digests = shop.platform.clock() + deadline, tuple(artifact["digest"] for artifact in artifacts)
+    leased = LeasedOperation(shop.tenant_id, shop.project_id, digests, until, publisher or shop.project_id)
+    key = base64.b64encode(RECIPIENT.public_key().public_bytes_raw()).decode()
+    body = RuntimeSecretCreate(lease_token="held", recipient_key=key, digest=wanted)
     actor = system_actor("controller")
     async with shop.platform.transaction(Scope(shop.tenant_id), actor) as tx:
         return await runtime_secrets.runtime_secret_create(tx, shop.platform.settings, leased, body)
@@ -82,6 +85,17 @@ async def test_a_blob_is_pulled_only_with_the_secret(shop: Workshop) -> None:
     assert (await shop.site.client.get(told["url"].removeprefix("/api/v1"))).status_code == 401
 
 
+async def test_a_further_artifact_of_the_version_is_pulled_by_its_digest_and_no_other(shop: Workshop) -> None:
+    first, second = await shop.publish_blob(b"a tool"), await shop.publish_blob(b"another", "other")
+    stranger = await shop.publish_blob(b"of another version", "third")
+    told = opened(await issue(shop, first, second, wanted=second["digest"]))
+    assert (await pull(shop, told)).content == b"another"
+    assert (await pull(shop, opened(await issue(shop, first, second)))).content == b"a tool"
+    with pytest.raises(Problem) as refused:
+        await issue(shop, first, second, wanted=stranger["digest"])
+    assert refused.value.code == "artifact_unknown"
+
+
 async def test_the_secret_says_where_hosts_find_the_platform_and_whom_they_trust(shop: Workshop) -> None:
     artifact = await shop.publish_blob(b"a tool")
     assert opened(await issue(shop, artifact))["trust"] == []  # without TLS there is nobody to trust
@@ -97,7 +111,7 @@ async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_art
     artifact = await shop.publish_blob(b"a tool")
     clock = MovableClock()
     shop.platform.clock = clock
-    short = await issue(shop, artifact, timedelta(minutes=2))
+    short = await issue(shop, artifact, deadline=timedelta(minutes=2))
     assert short.expires_at <= clock() + timedelta(minutes=2)
     clock.ahead = timedelta(minutes=3)
     assert (await pull(shop, opened(short))).status_code == 401

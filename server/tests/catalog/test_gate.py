@@ -241,3 +241,28 @@ def test_inputs_are_validated_by_the_schema_and_never_repeated() -> None:
     assert isinstance(faults, list)
     assert sorted(fault["path"] for fault in faults) == ["", "greeting", "tries"]
     assert "s3cret" not in str(refused.value.details) + str(refused.value)
+
+
+def test_the_components_of_a_group_share_an_allocation_and_no_other_is_on_it() -> None:
+    groups = {"web": "front", "cache": "front", "store": "data", "free": None}
+    components = [
+        {
+            "key": key,
+            "min": 0 if group is None else 1,
+            "max": 1,
+            **({} if group is None else {"allocation_group": group}),
+        }
+        for key, group in groups.items()
+    ]
+    manifest = manifest_of(components=components, probes=[], ui={})
+    fits = [placement("web", "alc_a"), placement("cache", "alc_a"), placement("store", "alc_b")]
+    assert placement_refusals(manifest, fits) == []
+    split = [placement("web", "alc_a"), placement("cache", "alc_b"), placement("store", "alc_c")]
+    assert codes(placement_refusals(manifest, split)) == ["allocation_group_split"]
+    mixed = [placement(key, "alc_a") for key in ("web", "cache", "store")]
+    assert codes(placement_refusals(manifest, mixed)) == ["allocation_group_mixed"]
+    assert codes(placement_refusals(manifest, [*fits, placement("free", "alc_b")])) == ["allocation_group_mixed"]
+    kept = [member("web", "alc_a"), member("store", "alc_b")]
+    assert codes(placement_refusals(manifest, [placement("cache", "alc_c")], kept, adding=True)) == [
+        "allocation_group_split"
+    ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.catalog.manifest import parse
+from gpuaas_server.catalog.manifest import digests_of, parse
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, document, text_of
 
@@ -54,7 +54,7 @@ def test_an_image_alone_is_enough() -> None:
 
 def test_a_profile_belongs_to_the_kinds_that_run_an_image() -> None:
     launchable = {**document(), "artifact": {"kind": "launchable", "digest": DIGEST}}
-    assert _faults(launchable) == {"artifact.kind": "A launchable version has a runtime_profile."}
+    assert list(_faults(launchable)) == ["artifact.kind"]
     assert list(_faults(_manifest(PROFILE, "controller"))) == ["runtime_profile"]
     assert parse(text_of(document())).runtime_profile is None
 
@@ -157,3 +157,47 @@ def test_all_gpus_fit_every_allocation_and_a_number_must_be_guaranteed() -> None
 @pytest.mark.parametrize("profile", [None, [], "image", 1, {}, {"image": None}, {"image": [DIGEST]}])
 def test_a_profile_of_another_form_is_refused(profile: object) -> None:
     assert all(path.startswith("runtime_profile") for path in _faults(_manifest(profile)))
+
+
+OTHER = "sha256:" + "b" * 64
+
+
+def _components(head: dict[str, Any] | None, node: dict[str, Any] | None, **changes: object) -> dict[str, Any]:
+    """A launchable version without a profile of its own, and with those of its components."""
+    plain = {**document(), "artifact": {"kind": "launchable", "digest": DIGEST}, **changes}
+    components = [
+        {"key": "head", "min": 1, "max": 1, "allocation_group": "one"},
+        {"key": "node", "min": 1, "max": 1, "allocation_group": "one"},
+    ]
+    for component, profile in zip(components, (head, node), strict=True):
+        if profile is not None:
+            component["runtime_profile"] = profile
+    return {**plain, "components": components}
+
+
+def test_components_have_images_of_their_own_which_the_version_refers_to() -> None:
+    manifest = parse(text_of(_components(PROFILE, {"image": OTHER})))
+    assert digests_of(manifest.document) == (DIGEST, OTHER)
+    assert [component.allocation_group for component in manifest.components] == ["one", "one"]
+
+
+def test_faults_of_a_components_profile_are_found_where_they_are() -> None:
+    bad = {"image": OTHER, "env": {"GPUAAS_X": "1"}, "ports": [{"container_port": 7007}], "gpus": 2}
+    found = _faults(_components({"image": OTHER, "ports": [{"container_port": 80, "host_port": 7007}]}, bad))
+    assert found["artifact.digest"] == "No component runs this image."
+    assert found["components[1].runtime_profile.env.GPUAAS_X"] == "The platform sets GPUAAS_X."
+    assert "head is on the same allocation" in found["components[1].runtime_profile.ports[0]"]
+    assert "min_gpu_count" in found["components[1].runtime_profile.gpus"]
+    assert "node has none" in _faults(_components(PROFILE, None))["artifact.kind"]
+    assert (
+        "privileged"
+        in _faults(_components(PROFILE, {"image": OTHER, "privileged": True}))[
+            "components[1].runtime_profile.privileged"
+        ]
+    )
+
+
+def test_a_group_has_one_allocation_so_its_components_have_one_member() -> None:
+    manifest = _components(PROFILE, {"image": OTHER})
+    manifest["components"][1]["max"] = 2
+    assert list(_faults(manifest)) == ["components[1].max"]

@@ -11,7 +11,7 @@ from host_commands import Failed
 from host_documents import apply
 from host_facts import facts
 from host_images import forget_images, pull
-from host_removal import remove
+from host_removal import remove, remove_shared
 from host_units import status, stop, watch
 
 ACTIONS = {
@@ -23,6 +23,7 @@ ACTIONS = {
     "forget_images": forget_images,
     "stop": stop,
     "remove": remove,
+    "remove_shared": remove_shared,
 }
 
 

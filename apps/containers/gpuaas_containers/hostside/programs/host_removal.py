@@ -12,12 +12,7 @@ from host_units import stop
 def remove(request):
     """{"name", "unit", "unit_path", "folder", "image", "digests", "seconds"}: returns what was there."""
     stop(request)
-    name, removed = request["name"], []
-    for volume in listed("volume", "{{.Name}}"):
-        if volume.startswith(f"{name}."):
-            remove_or_fail(["volume", "rm", "--force", volume], f"volume {volume}", removed)
-    if name in listed("network", "{{.Name}}"):
-        remove_or_fail(["network", "rm", "--force", name], f"network {name}", removed)
+    removed = remove_named(request["name"])
     removed += [f"image {one[:12]}" for one in remove_images(request["image"], digests=request["digests"])]
     if remove_file(request["unit_path"]):
         run(["systemctl", "daemon-reload"])
@@ -29,6 +24,22 @@ def remove(request):
     with contextlib.suppress(OSError):  # another member has a folder there, or nobody had one
         os.rmdir(os.path.dirname(request["folder"]))
     return {"removed": removed}
+
+
+def remove_shared(request):
+    """{"name"}: removes what several members had together; none of them is on the host any more."""
+    return {"removed": remove_named(request["name"])}
+
+
+def remove_named(name):
+    """Remove the network of this name and the volumes whose names begin with it and a dot."""
+    removed = []
+    for volume in listed("volume", "{{.Name}}"):
+        if volume.startswith(f"{name}."):
+            remove_or_fail(["volume", "rm", "--force", volume], f"volume {volume}", removed)
+    if name in listed("network", "{{.Name}}"):
+        remove_or_fail(["network", "rm", "--force", name], f"network {name}", removed)
+    return removed
 
 
 def listed(kind, form):

@@ -1,0 +1,129 @@
+"""Hostile texts: whatever they are, the answer is a document or faults with lines, soon, and never more than a bound."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuaas_compose.compose_file import refuse_files
+from gpuaas_compose.compose_keys import TABLES
+from gpuaas_compose.lint import lint_texts
+from gpuaas_compose.yaml_text import DEEPEST, LARGEST_TEXT, MOST_FAULTS, Unreadable, read
+from gpuaas_server.catalog.manifest import parse
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+def faults_of(text: str) -> list[str]:
+    with pytest.raises(Unreadable) as refused:
+        read(text, "compose.yaml")
+    return [fault.message for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "too large"),
+        ("a: &a {b: *a}", "no anchor a"),
+        ("a: !!python/object/apply:os.system [id]", "Tags are not taken"),
+        ("a: 1\na: 2", "twice"),
+        ("[" * (DEEPEST + 9) + "]" * (DEEPEST + 9), "too deep"),
+        ("a: " * 99, "Not YAML"),
+        ("x" * (LARGEST_TEXT + 1), "may have"),
+        ("a: b\u202ec", "U+202E"),
+        ('a: "\\u202e"', "written as escapes"),
+        ("a: 1\n---\nb: 2", "one document"),
+        ("", "empty"),
+        ("? {a: b}\n: c", "A key is a word"),
+        ("a: {<<: [1, 2]}", "A merge key takes"),
+    ],
+)
+def test_a_hostile_text_is_refused_soon(text: str, said: str) -> None:
+    began = time.monotonic()
+    assert any(said in message for message in faults_of(text))
+    assert time.monotonic() - began < 5
+
+
+def test_anchors_and_merge_keys_mean_what_they_do_in_compose() -> None:
+    document = read("x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3}\nz: {<<: [*x, {a: 9, c: 4}]}", "compose.yaml")
+    assert document.value == {"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 3}, "z": {"a": 1, "b": 2, "c": 4}}
+    assert document.fault(("y", "a"), "").line == 2  # what is merged is found where it is merged
+
+
+NAMES = [*sorted({key.name for table in TABLES for key in table.keys}), "web", "data", "test", "<<", "x-own"]
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 70000),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        ["data:/x", "8080:80", "${a}", f"x@sha256:{'1' * 64}", "all", "1m", "2g", "always", "../x", "CMD", "web"]
+    ),
+    st.text(max_size=20),
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=5)),
+    max_leaves=25,
+)
+
+
+def _written(value: object) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+@settings(max_examples=250, deadline=None)
+@given(TREES, st.dictionaries(st.sampled_from(NAMES), TREES, max_size=8))
+def test_any_tree_gives_a_manifest_or_faults_with_places(services: object, one: dict[str, object]) -> None:
+    app = 'app: 1\nslug: notes\ndisplay_name: Notes\nversion: 0.1.0\nruntime_version: "1"\n'
+    for tree in (services, {"services": services}, {"services": {"web": one}, "volumes": {"data": None}}):
+        linted = lint_texts(app, _written(tree), "compose.yaml", refuse_files)
+        assert (linted.manifest is None) == bool(linted.faults)
+        assert all(fault.line >= 1 and fault.column >= 1 and fault.message for fault in linted.faults)
+        assert all(str(fault).isprintable() for fault in linted.faults)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {"image": st.sampled_from([f"x@sha256:{digit * 64}" for digit in "123"])},
+    optional={
+        "command": st.lists(st.text("ab $\"'{}", max_size=6), max_size=4),
+        "environment": st.dictionaries(
+            st.from_regex(r"\A[A-Z_]{1,8}\Z"), st.text(st.characters(categories=["L", "P"]), max_size=8)
+        ),
+        "ports": st.lists(st.integers(1000, 1100).map(lambda port: f"{port}:{port - 900}"), max_size=3),
+        "expose": st.lists(st.integers(1, 65535), max_size=3),
+        "volumes": st.lists(st.sampled_from(["data:/data", "data:/data:ro"]), max_size=1),
+        "user": st.integers(0, 2**31).map(str),
+        "read_only": st.booleans(),
+        "restart": st.sampled_from(["no", "always", "on-failure"]),
+        "shm_size": st.sampled_from(["1", "64m", "2gb"]),
+        "mem_limit": st.integers(0, 2**40),
+        "stop_grace_period": st.sampled_from(["1s", "1m1s", "11m"]),
+        "healthcheck": st.fixed_dictionaries(
+            {"test": st.sampled_from(["curl localhost:2000/x", "nc -z web 2000", "true"])}
+        ),
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.sampled_from(["web", "db", "cache"]), OPTIONS, min_size=1), st.booleans())
+def test_a_manifest_of_a_faultless_folder_is_one_that_the_platform_takes(
+    services: dict[str, object], spread: bool
+) -> None:
+    app = 'app: 1\nslug: notes\ndisplay_name: Notes\nversion: 0.1.0\nruntime_version: "1"\n'
+    if spread:
+        app += "allocations:\n" + "".join(f"  on-{name}: [{name}]\n" for name in services)
+    compose = _written({"services": services, "volumes": {"data": None}})
+    linted = lint_texts(app, compose, "compose.yaml", refuse_files)
+    if linted.manifest is not None:
+        parse(_written(linted.manifest))
+
+
+def test_faults_are_bounded() -> None:
+    assert len(faults_of("\n".join(f"a{number}: !x y" for number in range(5000)))) <= MOST_FAULTS

@@ -1,0 +1,54 @@
+"""A version whose components run images of their own: each image counts as the version's artifact does."""
+
+from datetime import timedelta
+
+from tests_support.agents import Json
+from tests_support.apps import AppSite
+from tests_support.manifests import DIGEST, document, text_of
+
+OTHER = "sha256:" + "b" * 64
+
+
+def _changes(version: str = "2.0.0") -> Json:
+    components = document()["components"]
+    components[0]["runtime_profile"] = {"image": DIGEST}
+    components[1]["runtime_profile"] = {"image": OTHER}
+    return {"version": version, "artifact": {"kind": "oci", "digest": DIGEST}, "components": components}
+
+
+async def test_an_image_of_a_component_that_is_revoked_stops_launches_and_flags_what_runs(world: AppSite) -> None:
+    await world.publish(**_changes())
+    instance_id, operation_id = await world.created(nodes=1, version="2.0.0")
+    await world.controller.carry_out(operation_id)
+    await world.revoke(OTHER)
+    shown = await world.instance(instance_id)
+    assert [flag["code"] for flag in shown["flags"]] == ["artifact_revoked"]
+    refused = await world.create("second", nodes=1, version="2.0.0")
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_launchable"), refused.text
+    assert OTHER in refused.json()["detail"]
+
+
+async def test_an_image_of_a_component_is_in_use_as_long_as_a_version_or_an_instance_has_it(world: AppSite) -> None:
+    await world.publish(**_changes())
+    instance_id, operation_id = await world.created(nodes=1, version="2.0.0")
+    await world.controller.carry_out(operation_id)
+    path = await world.artifact(OTHER)
+    refused = await world.admin.call("DELETE", path)
+    assert (refused.status_code, refused.json()["code"]) == (409, "artifact_in_use"), refused.text
+    assert refused.json()["details"] == {"app_versions": ["echo 2.0.0"], "live_instances": 1}
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    assert (await world.admin.call("DELETE", path)).json()["details"]["live_instances"] == 0
+
+
+async def test_a_version_is_activated_only_when_every_image_is_active(world: AppSite) -> None:
+    registered = await world.admin.post(
+        f"{world.path}/app-versions", {"manifest": text_of({**document(), **_changes("3.0.0")})}
+    )
+    path = f"{world.path}/apps/{registered['app_id']}/versions/{registered['id']}/activate"
+    world.clock.ahead += timedelta(seconds=1)
+    refused = await world.admin.call("POST", path, {})
+    assert (refused.status_code, refused.json()["code"]) == (409, "version_not_activatable"), refused.text
+    assert [one["code"] for one in refused.json()["details"]["reasons"]] == ["artifact_unknown"]
+    await world.publish(**_changes("3.0.1"))  # brings the image
+    assert (await world.admin.call("POST", path, {})).status_code == 200
