@@ -232,6 +232,7 @@ RULES: dict[str, Rule] = {
     "instance_list": _READ_APPS,
     "instance_show": _READ_APPS,
     "instance_timeline": _READ_APPS,
+    "instance_update": _OPERATE_APPS,
     **_INSTANCE_OPERATIONS,
     "instance_health_report": _CONTROL,
     # To serve a further project, the same is asked in that one: see instances/served_projects.py

@@ -6,8 +6,9 @@ from fastapi import APIRouter, Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline
+from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline, updates
 from gpuaas_server.instances.candidates import CandidateQuery
+from gpuaas_server.instances.drift_schemas import InstanceUpdate
 from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
@@ -111,7 +112,20 @@ async def instance_show(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
 ) -> Response:
     """Show an instance: its inputs, what its controller reports, its health, and what can be requested next."""
-    return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id))
+    now = call.platform.clock()
+    return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id, now))
+
+
+@router.patch(ONE, response_model=Instance, responses=problem_responses("precondition_failed", "conflict"))
+async def instance_update(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceUpdate,
+    call: Annotated[Call, admitted_change("instance_update")],
+) -> Response:
+    """Set what the platform does when members of the instance drift. Attempts that had stopped start again."""
+    place, match = (project_id, instance_id), call.require_match
+    return await call.change(lambda tx: updates.instance_update(tx, call.caller, *place, body, match))
 
 
 @router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses("too_many_streams"))

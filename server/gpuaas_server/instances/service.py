@@ -1,6 +1,7 @@
 """The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.service import Manifest, from_document
@@ -121,6 +122,7 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
         app_slug=version.manifest.slug,
         **version.document(),
         inputs=body.inputs,
+        reconcile_policy=body.reconcile_policy,
         health=health.status,
         health_reasons=list(health.reasons),
         created_by=tx.actor.id,
@@ -129,11 +131,13 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
     )
 
 
-async def instance_show(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Instance:
+async def instance_show(
+    connection: Connection, caller: Caller, project_id: str, instance_id: str, now: datetime
+) -> Instance:
     row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
-    shown = instance_of(row, caller_over(row, project_id, caller))
+    shown = instance_of(row, caller_over(row, project_id, caller), now)
     notices = await launch.notices_of(connection, row.version_id)
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
@@ -228,7 +232,7 @@ async def _started(
     place = (row.id, row.tenant_id, row.project_id)
     await record(locked.tx, AuditEntry(action, *place, reason=reason, details=facts))
     operation = await operations.operation_show(locked.tx.connection, caller, row.project_id, operation_id)
-    return InstanceStarted(instance=instance_of(row, caller), operation=operation)
+    return InstanceStarted(instance=instance_of(row, caller, locked.tx.now), operation=operation)
 
 
 # Connected to the hooks of the nouns below, in wiring.py

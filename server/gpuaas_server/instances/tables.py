@@ -43,6 +43,9 @@ app_instances = sa.Table(
     sa.Column("access_bundle", JSONB),
     # Somebody who has left knows the secrets that the members share; no rotation has been asked for since.
     sa.Column("secrets_stale", sa.Boolean, nullable=False, server_default="false"),
+    # What the platform does about drift (drift.py), and what it has noticed and tried.
+    sa.Column("reconcile_policy", sa.Text, nullable=False, server_default="notify"),
+    sa.Column("drift", JSONB),
     sa.Column("mode", JSONB),  # the form that it has, as its app names it, and what the app does not take in that form
     sa.Column("operation_id", text_id()),  # the live one on the whole instance
     sa.Column("last_operation_id", text_id()),
@@ -60,6 +63,7 @@ app_instances = sa.Table(
     sa.CheckConstraint(
         "health IN ('unknown', 'progressing', 'healthy', 'degraded', 'unhealthy')", name="app_instances_health"
     ),
+    sa.CheckConstraint("reconcile_policy IN ('off', 'notify', 'auto')", name="app_instances_reconcile_policy"),
     sa.ForeignKeyConstraint(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="app_instances_own_project"
     ),

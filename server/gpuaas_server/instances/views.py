@@ -1,10 +1,12 @@
 """The wire types of instances and members, made from their rows."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.controller_schemas import Mode
+from gpuaas_server.instances.drift_views import drift_of
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.member_problems import MemberProblem, member_health, problem_of
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
@@ -39,9 +41,9 @@ def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
     return InstanceSummary(**_shared(row, caller))
 
 
-def instance_of(row: InstanceRow, caller: Caller) -> Instance:
+def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     shared = _shared(row, caller)
-    shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
+    shared["allowed_actions"] += identity.allowed_actions(caller, [*_serving(row), *_updates(row)])
     return Instance(
         **shared,
         inputs=row.inputs,
@@ -54,6 +56,7 @@ def instance_of(row: InstanceRow, caller: Caller) -> Instance:
         attempted_version=_version(row.attempted),
         flags=[HealthReason(**flag) for flag in row.flags],
         health_reported_at=row.reported_at,
+        drift=drift_of(row, now),
     )
 
 
@@ -81,6 +84,10 @@ def _serving(row: InstanceRow) -> list[str]:
         return []
     further = any(not one["home"] for one in row.projects)
     return ["served_project_set", *(["served_project_remove"] if further else [])]
+
+
+def _updates(row: InstanceRow) -> list[str]:
+    return [] if row.decommissioned_at is not None else ["instance_update"]
 
 
 def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
