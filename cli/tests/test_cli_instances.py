@@ -136,6 +136,8 @@ def test_an_instance_lives_and_ends(operator: Any, app: str, boxes: list[str], c
         done = operator("instances", verb, name, *arguments, "--reason", "the story", "--watch")
         assert (done.code, "✓   prepare as told" in done.out) == (0, True), done.out + done.err
     assert operator("instances", "show", name, "-o", "json").json["version"] == "1.0.0"
+    assert "notify" in operator("instances", "reconcile-policy", name, "notify").out
+    assert operator("instances", "reconcile-policy", name, "auto", "-o", "json").json["reconcile_policy"] == "auto"
     stopped = operator("instances", "stop", name, "--watch", "--yes")
     assert (stopped.code, "succeeded" in stopped.out) == (0, True), stopped.out + stopped.err
     assert operator("instances", "start", name, "--watch").code == 0

@@ -243,6 +243,7 @@ RECIPES: dict[str, Recipe] = {
     "instance_list": READ,
     "instance_show": READ_OF_APP,
     "instance_timeline": READ_OF_APP,
+    "instance_update": Recipe({"reconcile_policy": "notify"}, answers=SUCCESS | NOT_NOW),
     **{f"instance_{kind}": Recipe({}, answers=SUCCESS | NOT_NOW) for kind in _OPERATIONS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),

@@ -26,6 +26,12 @@ FOLLOW_SECONDS = 20  # length of one long poll; shorter than the client's timeou
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 
 
+class ReconcilePolicy(StrEnum):
+    OFF = "off"
+    NOTIFY = "notify"
+    AUTO = "auto"
+
+
 class Status(StrEnum):
     CREATED = "created"
     STARTING = "starting"
@@ -60,6 +66,13 @@ def deploy(
     queue: Annotated[
         bool, typer.Option("--queue", help="Launch also when no controller serves the app now: it then waits for one.")
     ] = False,
+    policy: Annotated[
+        ReconcilePolicy | None,
+        typer.Option(
+            "--reconcile-policy",
+            help="What the platform does when members drift: nothing, tell, or reconcile. [notify]",
+        ),
+    ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
@@ -77,6 +90,7 @@ def deploy(
         inputs=inputs,
         served_projects=others,
         when_no_controller="queue" if queue else None,
+        reconcile_policy=policy,
     )
     started = session.client.instances.create(where, new)
     if watch:
@@ -146,6 +160,19 @@ def show(session: Session, instance: InstanceArgument, project: ProjectOption = 
     else:
         members = list(session.client.instances.members(where, found))
         print_instance(session, shown, members, allocation_names(session.client, where) if members else {})
+
+
+@group.verb("reconcile-policy")
+def reconcile_policy(
+    session: Session,
+    instance: InstanceArgument,
+    policy: Annotated[ReconcilePolicy, typer.Argument(help="off: nothing, notify: tell, auto: request a reconcile.")],
+    project: ProjectOption = None,
+) -> None:
+    """Set what the platform does when members of an instance drift. Also starts attempts again that had stopped."""
+    where = project_id(session, project)
+    found = session.client.instances.show(where, instance_id(session.client, where, instance))
+    print_instance(session, session.client.instances.update(where, found.id, policy, generation=found.generation))
 
 
 @group.verb("timeline")

@@ -4,7 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, body } from "../api/client";
 import { fieldErrors } from "../api/problem";
-import type { CatalogEntry } from "../api/types";
+import type { CatalogEntry, Instance } from "../api/types";
 import { useProject } from "../app/project";
 import {
   componentsOf,
@@ -59,6 +59,7 @@ function Form({ project, entry, onVersion }: FormProps) {
   const [name, setName] = useState("");
   const [values, setValues] = useState<Values>(() => (initialOf(inputs) ?? {}) as Values);
   const [chosen, setChosen] = useState<Chosen>({});
+  const [policy, setPolicy] = useState<Instance["reconcile_policy"]>("notify");
   const [errors, setErrors] = useState<Errors>({});
   const version = entry.shown.version;
   const intent = placementsOf(chosen);
@@ -79,6 +80,7 @@ function Form({ project, entry, onVersion }: FormProps) {
             placement_intent: intent,
             served_projects: [],
             when_no_controller: "refuse",
+            reconcile_policy: policy,
           },
         }),
       ),
@@ -132,6 +134,17 @@ function Form({ project, entry, onVersion }: FormProps) {
                 }))}
               value={version}
               onChange={(next) => next && onVersion(next)}
+            />
+            <Select
+              label="When members drift"
+              allowDeselect={false}
+              data={[
+                { value: "notify", label: "Tell" },
+                { value: "auto", label: "Reconcile automatically" },
+                { value: "off", label: "Do nothing" },
+              ]}
+              value={policy}
+              onChange={(next) => next && setPolicy(next as Instance["reconcile_policy"])}
             />
           </Group>
         </Panel>

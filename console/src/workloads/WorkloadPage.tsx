@@ -16,6 +16,7 @@ import { StateBadge } from "../parts/StateBadge";
 import { Receipts } from "../receipts/Receipts";
 import { Access } from "./Access";
 import { workloadActions } from "./actions";
+import { Drift } from "./Drift";
 import { Facts } from "./Facts";
 import { Health } from "./Health";
 import { LiveOperation } from "./LiveOperation";
@@ -89,6 +90,7 @@ function Shown({ instance }: { instance: Instance }) {
         )}
         <LiveOperation instance={instance} nameOf={nameOf} />
         <Health instance={instance} nameOf={nameOf} />
+        <Drift instance={instance} nameOf={nameOf} />
         {!gone && <MemberPanel instance={instance} manifest={manifest} members={members} />}
         <div className="columns">
           <div className="stack">
