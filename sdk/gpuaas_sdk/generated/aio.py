@@ -1228,6 +1228,18 @@ class InstancesCalls(Calls):
         )
         return await self._read(InstanceTimeline, request)
 
+    async def update(
+        self, project_id: str, instance_id: str, reconcile_policy: str, *, generation: int | None = None
+    ) -> Instance:
+        """Set what the platform does when members of the instance drift. Attempts that had stopped start again."""
+        request = Request(
+            method="PATCH",
+            path=path_of("projects", project_id, "instances", instance_id),
+            body=body_of({"reconcile_policy": reconcile_policy}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Instance, request)
+
     async def upgrade(
         self,
         project_id: str,

@@ -37,6 +37,7 @@ __all__ = [
     "CredentialDelivery",
     "Deletion",
     "DeletionWait",
+    "DriftMember",
     "EnrolmentToken",
     "EnrolmentTokenCreated",
     "Entitlement",
@@ -51,6 +52,7 @@ __all__ = [
     "HostGpu",
     "HostReport",
     "Instance",
+    "InstanceDrift",
     "InstanceMember",
     "InstanceProject",
     "InstanceServes",
@@ -715,6 +717,16 @@ class DeletionWait(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DriftMember(Resource):
+    member_id: str = ""
+    component_key: str = ""
+    # `member_failed`, `member_degraded`, `probe_failing`, or the code of a failed attempt.
+    code: str = ""
+    # An explanation for people.
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnrolmentToken(Resource):
     id: str
     note: str | None = None
@@ -912,6 +924,8 @@ class InstanceSummary(Resource):
     last_operation_id: str | None = None
     # Id of the user or service account.
     created_by: str = ""
+    # What the platform does when members drift: nothing (`off`), it tells (`notify`), or it requests a `reconcile` itself (`auto`), at most three in an hour, with growing pauses.
+    reconcile_policy: str = ""
     # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
@@ -947,6 +961,34 @@ class Instance(InstanceSummary):
     flags: list[HealthReason] = field(default_factory=list)
     # When the controller last reported. Health becomes unknown when reports stop.
     health_reported_at: datetime | None = None
+    # Members that are not as they should be, and what the platform does about it; null: there is none, or the policy is `off`.
+    drift: InstanceDrift | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceDrift(Resource):
+    """Members that are not as they should be and that a reconcile could mend, and what the platform does about it."""
+
+    # `noticed`: it is only told. `blocked`: a reconcile could not be carried out now. `scheduled`: one is requested at `next_attempt_at`. `reconciling`: one is live. `stopped`: a person has to act.
+    state: str = ""
+    # An explanation for people.
+    message: str = ""
+    # What a person should do next; null while the platform acts.
+    next_step: str | None = None
+    # Why it is `blocked` or `stopped`: a stable code.
+    code: str | None = None
+    # Since when there is drift.
+    noticed_at: datetime | None = None
+    # The members that drifted; at most 50 are named.
+    members: list[DriftMember] = field(default_factory=list)
+    # When the platform requested a reconcile in the last hour.
+    attempts: list[datetime] = field(default_factory=list)
+    # How many more it may request within the hour.
+    attempts_left: int = 0
+    # When the next reconcile is requested.
+    next_attempt_at: datetime | None = None
+    # The newest reconcile that the platform requested.
+    operation_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2399,6 +2441,8 @@ class NewInstance:
     deadline_seconds: int | None = None
     # Inputs, as the app's `inputs` schema defines them.
     inputs: Mapping[str, object] | None = None
+    # What the platform does when members drift: nothing (`off`), it tells (`notify`), or it requests a `reconcile` itself (`auto`), at most three in an hour, with growing pauses.
+    reconcile_policy: str | None = None
     # Further projects of the tenant that the instance serves and whose allocations it may use. Only for apps whose manifest has `tenant_scope`; you must administer all of them.
     served_projects: Sequence[str] | None = None
     # Version of the app. Absent: the newest that may be launched.
