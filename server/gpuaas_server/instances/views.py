@@ -43,7 +43,7 @@ def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
 
 def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     shared = _shared(row, caller)
-    shared["allowed_actions"] += identity.allowed_actions(caller, [*_serving(row), *_updates(row)])
+    shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
     return Instance(
         **shared,
         inputs=row.inputs,
@@ -72,6 +72,8 @@ def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, A
 
 def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
     actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
+    if row.decommissioned_at is None:
+        actions.append("instance_update")
     shut = {f"instance_{kind}" for kind in VERBS if closed(row.mode, kind)}
     shut |= {"member_operation_create"} if closed(row.mode, "add") else set()
     return identity.allowed_actions(caller, [action for action in actions if action not in shut])
@@ -84,10 +86,6 @@ def _serving(row: InstanceRow) -> list[str]:
         return []
     further = any(not one["home"] for one in row.projects)
     return ["served_project_set", *(["served_project_remove"] if further else [])]
-
-
-def _updates(row: InstanceRow) -> list[str]:
-    return [] if row.decommissioned_at is not None else ["instance_update"]
 
 
 def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
