@@ -35,6 +35,8 @@ def complaints(manifest: Json) -> list[Complaint]:
         *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),
         *_strangers(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", []), keys),
         *_repeated(("metering",), manifest.get("metering", [])),
+        *_repeated(("secrets",), manifest.get("secrets", [])),
+        *_secrets(manifest),
     ]
 
 
@@ -139,6 +141,15 @@ def _probes(manifest: Json) -> Iterator[Complaint]:
         if "purpose" in probe and run[probe["component"]] == MOST_PROBES + 1:
             message = f"Hosts run at most {MOST_PROBES} probes of a component; {probe['component']} has more."
             yield ("probes", index), message
+
+
+def _secrets(manifest: Json) -> Iterator[Complaint]:
+    """Refuse what is said of a value that the platform does not make, or of one that no person gives."""
+    for index, secret in enumerate(manifest.get("secrets", ())):
+        made = secret["source"] == "generated"
+        for name in ("required",) if made else ("kind", "length"):
+            if name in secret:
+                yield ("secrets", index, name), f"A {secret['source']} secret has no {name}."
 
 
 def _nowhere(manifest: Json) -> Iterator[Complaint]:

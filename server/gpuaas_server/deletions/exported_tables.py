@@ -89,6 +89,13 @@ _INSTANCES = ExportedTable(
             ("instance_id", "project_id"),
         ),
         ExportedTable(
+            "instance_secret",
+            "instance_secrets",
+            "instance_id, name, version, set_at, set_by, operation_id, read_at",
+            _OF_INSTANCE,
+            ("instance_id", "name"),
+        ),
+        ExportedTable(
             "instance_event",
             "app_instance_events",
             "instance_id, sequence, at, type, subject, actor, correlation_id, data",

@@ -6,7 +6,16 @@ from fastapi import APIRouter, Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline, updates
+from gpuaas_server.instances import (
+    candidates,
+    health,
+    instance_secrets,
+    members,
+    served_projects,
+    service,
+    timeline,
+    updates,
+)
 from gpuaas_server.instances.candidates import CandidateQuery
 from gpuaas_server.instances.drift_schemas import InstanceUpdate
 from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
@@ -27,6 +36,9 @@ from gpuaas_server.instances.schemas import (
     ServedProjects,
 )
 from gpuaas_server.instances.service import InstanceFilter
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -50,15 +62,34 @@ _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
     status_code=201,
     response_model=InstanceStarted,
     responses=problem_responses(
-        "already_exists", "not_launchable", "no_controller", "placement_refused", "inputs_invalid", "document_invalid"
+        "already_exists",
+        "not_launchable",
+        "no_controller",
+        "placement_refused",
+        "inputs_invalid",
+        "document_invalid",
+        "secret_missing",
+        "secret_store_unavailable",
     ),
 )
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
     """Launch an app on allocations of the project. The answer names the deploy operation to follow."""
-    settings = call.platform.settings
-    return await call.change(lambda tx: service.instance_create(tx, settings, call.caller, body), status=201)
+    platform, caller = call.platform, call.caller
+    given = await instance_secrets.prepare_given(platform, caller.tenant_id, project_id, body.secrets)
+
+    async def launch(tx: Tx) -> InstanceStarted:
+        return await service.instance_create(tx, platform.settings, caller, body, given)
+
+    try:
+        answer = await call.change(launch, status=201)
+    except Problem:
+        await instance_secrets.discard(platform, given)
+        raise
+    if idempotency.is_replay(answer):  # the first request's values are the values
+        await instance_secrets.discard(platform, given)
+    return answer
 
 
 @router.get(

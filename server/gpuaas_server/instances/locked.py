@@ -275,6 +275,7 @@ class LockedInstance:
                 *(flag for flag in row.flags if flag["code"] not in NOT_RUNNING),
                 *_unfinished(row),
                 *_secrets_stale(row),
+                *_secrets_exposed(row),
             ],
         )
 
@@ -311,6 +312,15 @@ def _secrets_stale(row: InstanceRow) -> list[ReasonDocument]:
         "Somebody who has left still knows the secrets that the members share. Reconcile it: they are made anew then."
     )
     return [{"code": "secrets_not_rotated", "message": message}]
+
+
+def _secrets_exposed(row: InstanceRow) -> list[ReasonDocument]:
+    """Flag values that people gave and that somebody who has left knows: only people can give others."""
+    if not row.secrets_exposed:
+        return []
+    named = ", ".join(row.secrets_exposed)
+    message = f"Somebody who has left knows the given secrets {named}. Set other values: the members get them then."
+    return [{"code": "secrets_exposed", "message": message}]
 
 
 def _view(member: MemberRow, busy: bool) -> MemberView:

@@ -52,6 +52,7 @@ async def finish_operation(
     locked.drop_report(None if whole else {member.id for member in concerned_members(locked, operation)})
     if status == "succeeded" or (forced is not None and operation.kind in TEARDOWNS):
         apply_success(locked, operation, verified)
+        await secret_rotation.destroy_replaced(locked, operation)
     else:
         _apply_failure(locked, operation, status, told)
     if operation.kind in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew

@@ -139,6 +139,8 @@ class InstanceSummaryRow:
     generation: int
     mode: ModeDocument | None
     secrets_stale: bool
+    secrets_due: list[str]
+    secrets_exposed: list[str]
     reconcile_policy: str
     members_busy: bool = field(
         metadata=computed_from(
@@ -225,6 +227,8 @@ class InstanceChanges(TypedDict, total=False):
     access_bundle: dict[str, object]
     mode: ModeDocument
     secrets_stale: bool
+    secrets_due: list[str]
+    secrets_exposed: list[str]
     reconcile_policy: str
     drift: DriftDocument
     operation_id: str | None

@@ -9,6 +9,7 @@ from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Co
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.instances.drift_schemas import POLICY, InstanceDrift, ReconcilePolicy
 from gpuaas_server.instances.rows import ReasonDocument
+from gpuaas_server.instances.secret_schemas import SecretName, SecretValue
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -107,6 +108,10 @@ class InstanceCreate(Body):
         " whose manifest has `tenant_scope`; you must administer all of them.",
     )
     inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
+    secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=16)] = Field(
+        default={},
+        description="Values of the secrets that the app's manifest declares as given. They are sealed at once.",
+    )
     reconcile_policy: ReconcilePolicy = Field(default="notify", description=POLICY)
     deadline_seconds: DeadlineSeconds | None = None
     when_no_controller: Literal["refuse", "queue"] = Field(

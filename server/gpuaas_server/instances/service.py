@@ -7,7 +7,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.service import Manifest, from_document
 from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launch, queries, served_projects
+from gpuaas_server.instances import instance_secrets, launch, queries, served_projects
 from gpuaas_server.instances.allocation_changes import (
     allocation_ended,
     allocation_has_members,
@@ -16,6 +16,7 @@ from gpuaas_server.instances.allocation_changes import (
 )
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
+from gpuaas_server.instances.instance_secrets import GivenValue
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.metering import Metered, metered
@@ -70,7 +71,9 @@ __all__ = [
 ]
 
 
-async def instance_create(tx: Tx, settings: Settings, caller: Caller, body: InstanceCreate) -> InstanceStarted:
+async def instance_create(
+    tx: Tx, settings: Settings, caller: Caller, body: InstanceCreate, given: Sequence[GivenValue] = ()
+) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
     tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
@@ -89,6 +92,7 @@ async def instance_create(tx: Tx, settings: Settings, caller: Caller, body: Inst
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
+    await instance_secrets.keep_at_launch(tx, row, version.manifest, given)
     await served_projects.insert_served_projects(tx, row, list(served.values()))
     locked = await lock_instance(tx, project_id, row.id)
     locked.add_event("instance.created", version=version.manifest.version)
