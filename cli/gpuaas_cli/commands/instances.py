@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.commands import instance_members, instance_projects, instance_verbs
+from gpuaas_cli.commands import instance_members, instance_projects, instance_secrets, instance_verbs
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
@@ -66,6 +66,10 @@ def deploy(
     queue: Annotated[
         bool, typer.Option("--queue", help="Launch also when no controller serves the app now: it then waits for one.")
     ] = False,
+    secret_files: Annotated[
+        list[str] | None,
+        typer.Option("--secret-file", help="A secret that the app asks for, as NAME=FILE; - reads standard input."),
+    ] = None,
     policy: Annotated[
         ReconcilePolicy | None,
         typer.Option(
@@ -91,6 +95,7 @@ def deploy(
         served_projects=others,
         when_no_controller="queue" if queue else None,
         reconcile_policy=policy,
+        secrets=instance_secrets.secrets_of_launch(secret_files or ()),
     )
     started = session.client.instances.create(where, new)
     if watch:
@@ -199,3 +204,4 @@ def timeline(
 instance_verbs.add_to(group)
 instance_projects.add_to(group)
 group.add_typer(instance_members.group, name="members")
+group.add_typer(instance_secrets.group, name="secrets")

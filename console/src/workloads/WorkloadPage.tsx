@@ -24,6 +24,7 @@ import { MemberPanel } from "./MemberPanel";
 import { memberName, useMembers } from "./members";
 import { phasesOf } from "./phases";
 import { useInstance } from "./queries";
+import { Secrets } from "./Secrets";
 import { ServedProjects } from "./ServedProjects";
 import { Timeline } from "./Timeline";
 import { useTimeline } from "./timeline";
@@ -113,6 +114,7 @@ function Shown({ instance }: { instance: Instance }) {
         <Panel title="Operations" flush>
           <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
         </Panel>
+        <Secrets instance={instance} />
         <ServedProjects instance={instance} />
         <Usage instance={instance} />
         <Receipts
