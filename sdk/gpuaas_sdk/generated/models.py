@@ -55,6 +55,9 @@ __all__ = [
     "InstanceDrift",
     "InstanceMember",
     "InstanceProject",
+    "InstanceSecret",
+    "InstanceSecretChanged",
+    "InstanceSecrets",
     "InstanceServes",
     "InstanceStarted",
     "InstanceSummary",
@@ -88,6 +91,8 @@ __all__ = [
     "OperationFailure",
     "OperationForced",
     "OperationProgress",
+    "OperationSecret",
+    "OperationSecrets",
     "OperationStep",
     "PermissionOffered",
     "Placement",
@@ -116,6 +121,7 @@ __all__ = [
     "RuntimeSecret",
     "SealedBox",
     "SecretKey",
+    "SecretValue",
     "ServedInstance",
     "ServedProject",
     "ServedProjects",
@@ -1044,6 +1050,48 @@ class InstanceProject(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InstanceSecret(Resource):
+    name: str = ""
+    display_name: str = ""
+    description: str = ""
+    # `generated`: the platform makes the value. `given`: a person gives it.
+    source: str = ""
+    # Whether the app needs a value; a generated one always has one when it is read.
+    required: bool = False
+    # Whether members know it.
+    shared: bool = False
+    # Grows with every new value; null: there is no value yet.
+    version: int | None = None
+    # When the present value was made or given.
+    set_at: datetime | None = None
+    # Who gave the present value, or the controller for which it was made.
+    set_by: str | None = None
+    # When a controller last read it, in an operation.
+    read_at: datetime | None = None
+    # A change waits for members to get it: until the operation in progress ended.
+    rotation_due: bool = False
+    # Somebody who has left knows this given value: set another one.
+    exposed: bool = False
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceSecretChanged(Resource):
+    """The secret, and the operation that brings it to the members: null while the instance does not run or is busy."""
+
+    secret: InstanceSecret = field(repr=False)
+    operation: Operation | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceSecrets(Resource):
+    instance_id: str = ""
+    # The secrets that the version's manifest declares, in its order.
+    items: list[InstanceSecret] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class InstanceServes(Resource):
     """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
 
@@ -1466,6 +1514,25 @@ class OperationProgress(Resource):
     message: str | None = None
     # 0 to 100; null when the controller does not know.
     percent: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationSecret(Resource):
+    name: str = ""
+    version: int = 0
+    # The value, sealed to you.
+    sealed: SealedBox = field(repr=False)
+    # The value before, sealed to you, until a rotation has succeeded; null: there is none.
+    previous_sealed: SealedBox | None = None
+    # Whether this operation has to bring it to members that have the value before.
+    rotated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationSecrets(Resource):
+    operation_id: str = ""
+    # The secrets that have a value.
+    items: list[OperationSecret] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2383,6 +2450,14 @@ class ReplaceTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretValue:
+    # The value, at most 16 KiB. It is never shown again.
+    value: str
+    # How `value` is written.
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
     """A step, identified by its name. Another report of the same name updates it; the platform records the times."""
 
@@ -2443,6 +2518,8 @@ class NewInstance:
     inputs: Mapping[str, object] | None = None
     # What the platform does when members drift: nothing (`off`), it tells (`notify`), or it requests a `reconcile` itself (`auto`), at most three in an hour, with growing pauses.
     reconcile_policy: str | None = None
+    # Values of the secrets that the app's manifest declares as given. They are sealed at once.
+    secrets: Mapping[str, object] | None = None
     # Further projects of the tenant that the instance serves and whose allocations it may use. Only for apps whose manifest has `tenant_scope`; you must administer all of them.
     served_projects: Sequence[str] | None = None
     # Version of the app. Absent: the newest that may be launched.
