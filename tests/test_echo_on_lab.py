@@ -5,6 +5,7 @@ Every verb in a row, with everything that takes part in it killed meanwhile, is 
 
 import asyncio
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 
@@ -215,4 +216,47 @@ def test_a_process_that_a_handler_started_and_left_behind_is_found_by_its_mark(l
         [processes] = [one for one in checks if one.name == "processes"]
         assert [one.why for one in processes.found] == ["carries the instance's mark"]
         lab.hosts[0].run(["pkill", "-x", "sleep"])
+        lab.torn_down(instance)
+
+
+SECRETIVE = "0.4.0"  # the app as it is, with a secret that its members share
+SECRET_FILE = "/opt/echo/cluster-key"
+
+
+class Secretive(Echo):
+    """Brings the secret of the instance to every member."""
+
+    async def bootstrap(self, ctx: Context) -> None:
+        if not ctx.rotates_secrets:
+            await super().bootstrap(ctx)
+        for member in ctx.members:
+            async with ctx.step("deliver-secret", member):
+                host = await ctx.host(member)
+                await host.put(SECRET_FILE, await ctx.secret("cluster-key"), owner="echo", mode=0o400)
+            ctx.set_member_status(member, "ready")
+
+    add = reconcile = start = bootstrap
+
+
+def test_members_get_the_instances_secret_and_another_one_when_one_of_them_leaves(lab: EchoLab) -> None:
+    app = files("gpuaas_echo")
+    declared = "secrets:\n  - {key: cluster-key, source: generated, kind: bytes, length: 48}\n"
+    manifest = app.joinpath("manifest.yaml").read_text().replace(OLD, SECRETIVE) + declared
+    lab.publish(manifest, app.joinpath("echod").read_bytes())
+
+    def known(host: int) -> str:
+        return lab.hosts[host].run(["base64", "--wrap=0", SECRET_FILE]).stdout.strip()
+
+    with at_work(Secretive(), lab.controller()):
+        instance, deploy = lab.deploy("secretive", [("hub", lab.places[0])], version=SECRETIVE, greeting="hi")
+        lab.succeeds(deploy)
+        lab.succeeds(lab.add(instance, lab.places[1]))
+        first = known(0)
+        assert (len(first), known(1)) == (64, first)
+        left = lab.succeeds(lab.change(instance, "remove", lab.member(instance, "relay")))
+        rotation = lab.rotation_after(left)
+        assert (rotation.status, rotation.parameters["secrets"]) == ("succeeded", ["cluster-key"]), rotation.failure
+        assert known(0) != first
+        [shown] = lab.sandbox.admin.instances.secrets(lab.project_id, instance).items
+        assert (shown.version, shown.rotation_due) == (2, False)
         lab.torn_down(instance)

@@ -85,7 +85,26 @@ def test_an_app_that_dies_is_noticed_without_its_controller_and_heals(lab: EchoL
     lab.hosts[0].run(["systemctl", "start", UNIT])
     assert _with_health(lab, instance, "healthy").health_reasons == []
     with at_work(Echo(), lab.controller()):
+        _mends_itself(lab, instance)
         lab.torn_down(instance)
+
+
+def _mends_itself(lab: EchoLab, instance: str) -> None:
+    """With the policy `auto`, a process that is gone is back without a person."""
+    admin, project = lab.sandbox.admin, lab.project_id
+    admin.instances.update(project, instance, "auto")
+    lab.hosts[0].run(["systemctl", "stop", UNIT])
+    noticed = admin.wait_for(lambda: lab.instance(instance).drift, 120, "the drift to be noticed")
+    assert [one.member_id for one in noticed.members] == [lab.member(instance, "hub").id]
+
+    def mended() -> Instance | None:
+        found = lab.instance(instance)
+        return found if (found.health, found.drift, found.operation_id) == ("healthy", None, None) else None
+
+    admin.wait_for(mended, 120, "the instance to mend itself")
+    assert lab.answers(instance) == "hi ping"
+    own = [one for one in admin.operations.list(project, instance_id=instance) if one.requested_by == "system"]
+    assert [(one.kind, one.status) for one in own] == [("reconcile", "succeeded")]
 
 
 def _with_health(lab: EchoLab, instance: str, health: str) -> Instance:

@@ -77,6 +77,8 @@ def print_instance(
         ("Health", instance.health),
         ("Because", _lines(instance.health_reasons)),
         ("Warnings", _lines(instance.flags)),
+        ("Reconcile policy", instance.reconcile_policy),
+        ("Drift", _drift(instance)),
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why else None),
         ("Operation", instance.operation_id),
@@ -162,11 +164,24 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
     session.out.print(table)
 
 
+def _drift(instance: Instance) -> str | None:
+    """Return what was noticed, what the platform does about it, and what a person should do."""
+    drift = instance.drift
+    if drift is None:
+        return None
+    lines = [f"{drift.state} since {moment(drift.noticed_at)}. {drift.message} {drift.next_step or ''}".rstrip()]
+    lines += [f"{one.component_key} {one.member_id}: {one.message} ({one.code})" for one in drift.members]
+    if instance.reconcile_policy == "auto":
+        lines.append(f"Attempts in the last hour: {len(drift.attempts)}, left: {drift.attempts_left}.")
+    return "\n".join(lines)
+
+
 def _command(action: str) -> str:
     """Return the command for an action of the policy."""
     names = {
         "instance_deploy": "redeploy",
         "member_operation_create": "members add",
+        "instance_update": "reconcile-policy",
         "served_project_set": "serve",
         "served_project_remove": "unserve",
     }

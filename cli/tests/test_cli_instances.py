@@ -29,6 +29,9 @@ runtime_version: "1.0"
 artifact: {{kind: controller, digest: "{digest}"}}
 compatibility: {{shapes: [gpu_slice]}}
 shared_secrets: true
+secrets:
+  - {{key: token, source: given, required: false}}
+  - {{key: own-key, source: generated}}
 components:
   - {{key: head, min: 1, max: 1}}
   - {{key: node, min: 1, max: 8, depends_on: [head]}}
@@ -126,8 +129,12 @@ def deployed(operator: Any, app: str, boxes: list[str], *more: str) -> str:
     return name
 
 
-def test_an_instance_lives_and_ends(operator: Any, app: str, boxes: list[str], controller: Controller) -> None:
-    name = deployed(operator, app, boxes, "--version", "1.0.0")
+def test_an_instance_lives_and_ends(
+    operator: Any, app: str, boxes: list[str], controller: Controller, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("hf_a-word-of-the-hub\n")
+    name = deployed(operator, app, boxes, "--version", "1.0.0", "--secret-file", f"token={token}")
     shown = operator("instances", "show", name)
     for part in ("running", "healthy", "head/0", "node/1", '"greeting": "hello"', "nc HOST 7007", "upgrade"):
         assert part in shown.out, shown.out
@@ -136,6 +143,14 @@ def test_an_instance_lives_and_ends(operator: Any, app: str, boxes: list[str], c
         done = operator("instances", verb, name, *arguments, "--reason", "the story", "--watch")
         assert (done.code, "✓   prepare as told" in done.out) == (0, True), done.out + done.err
     assert operator("instances", "show", name, "-o", "json").json["version"] == "1.0.0"
+    token.write_text("hf_another-word")
+    for verb in (["set", name, "token", "--file", str(token)], ["rotate", name, "own-key", "--reason", "lost"]):
+        changed = operator("instances", "secrets", *verb, "--watch")
+        assert (changed.code, "word" in changed.out) == (0, False), changed.out + changed.err
+    listed = operator("instances", "secrets", "list", name, "-o", "json").items
+    assert [(one["name"], one["version"]) for one in listed] == [("token", 2), ("own-key", None)], "nobody has read it"
+    assert "notify" in operator("instances", "reconcile-policy", name, "notify").out
+    assert operator("instances", "reconcile-policy", name, "auto", "-o", "json").json["reconcile_policy"] == "auto"
     stopped = operator("instances", "stop", name, "--watch", "--yes")
     assert (stopped.code, "succeeded" in stopped.out) == (0, True), stopped.out + stopped.err
     assert operator("instances", "start", name, "--watch").code == 0

@@ -30,7 +30,7 @@ from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.instances import endpoints as instances
-from gpuaas_server.instances import operation_endpoints, probe_endpoints
+from gpuaas_server.instances import operation_endpoints, probe_endpoints, secret_endpoints
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database_health import NO_ANSWER
 from gpuaas_server.kernel.errors import Problem
@@ -65,6 +65,7 @@ NOUNS = (
     operations,
     controllers,
     instances,
+    secret_endpoints,
     events,
     access,
     terminals,

@@ -46,6 +46,8 @@ NAMED = {
     "retention_show": "audit.retention",
     "registry_token": "artifacts.registry_token",
     "runtime_secret_create": "artifacts.pull_secret",
+    "operation_secret_read": "operations.read_secrets",
+    "instance_secret_rotate": "instances.rotate_secret",
     "service_account_key_update": "service_accounts.update_key",
     "slot_map": "slots.map",
     "ssh_ca_show": "ssh_access.authorities",

@@ -11,6 +11,7 @@ def furnish_instances(admin: Client, project_id: str, allocation_id: str) -> dic
     return {
         "instance_app": app.slug,
         "instance_id": instance_id,
+        "secret_name": "no-such-secret",
         "operation_id": operation_id,
         "member_id": member.id,
     }

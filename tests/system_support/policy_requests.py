@@ -243,6 +243,16 @@ RECIPES: dict[str, Recipe] = {
     "instance_list": READ,
     "instance_show": READ_OF_APP,
     "instance_timeline": READ_OF_APP,
+    "instance_secret_list": READ_OF_APP,
+    # The app of the matrix declares no secret: for who may ask at all, there is none of that name.
+    "instance_secret_set": Recipe({"value": "x"}, answers=frozenset({404})),
+    "instance_secret_rotate": Recipe({}, answers=frozenset({404})),
+    "operation_secret_read": Recipe(
+        {"lease_token": "none", "recipient_key": f"{'A' * 43}="},
+        answers=frozenset({404}),
+        ids={"operation_id": "absent_operation_id"},
+    ),
+    "instance_update": Recipe({"reconcile_policy": "notify"}, answers=SUCCESS | NOT_NOW),
     **{f"instance_{kind}": Recipe({}, answers=SUCCESS | NOT_NOW) for kind in _OPERATIONS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),

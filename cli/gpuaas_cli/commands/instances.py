@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.commands import instance_members, instance_projects, instance_verbs
+from gpuaas_cli.commands import instance_members, instance_projects, instance_secrets, instance_verbs
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
@@ -24,6 +24,12 @@ group = CommandGroup("App instances: what a project runs on its allocations.")
 FOLLOW_SECONDS = 20  # length of one long poll; shorter than the client's timeout
 
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
+
+
+class ReconcilePolicy(StrEnum):
+    OFF = "off"
+    NOTIFY = "notify"
+    AUTO = "auto"
 
 
 class Status(StrEnum):
@@ -60,6 +66,17 @@ def deploy(
     queue: Annotated[
         bool, typer.Option("--queue", help="Launch also when no controller serves the app now: it then waits for one.")
     ] = False,
+    secret_files: Annotated[
+        list[str] | None,
+        typer.Option("--secret-file", help="A secret that the app asks for, as NAME=FILE; - reads standard input."),
+    ] = None,
+    policy: Annotated[
+        ReconcilePolicy | None,
+        typer.Option(
+            "--reconcile-policy",
+            help="What the platform does when members drift: nothing, tell, or reconcile. [notify]",
+        ),
+    ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
@@ -77,6 +94,8 @@ def deploy(
         inputs=inputs,
         served_projects=others,
         when_no_controller="queue" if queue else None,
+        reconcile_policy=policy,
+        secrets=instance_secrets.secrets_of_launch(secret_files or ()),
     )
     started = session.client.instances.create(where, new)
     if watch:
@@ -148,6 +167,19 @@ def show(session: Session, instance: InstanceArgument, project: ProjectOption = 
         print_instance(session, shown, members, allocation_names(session.client, where) if members else {})
 
 
+@group.verb("reconcile-policy")
+def reconcile_policy(
+    session: Session,
+    instance: InstanceArgument,
+    policy: Annotated[ReconcilePolicy, typer.Argument(help="off: nothing, notify: tell, auto: request a reconcile.")],
+    project: ProjectOption = None,
+) -> None:
+    """Set what the platform does when members of an instance drift. Also starts attempts again that had stopped."""
+    where = project_id(session, project)
+    found = session.client.instances.show(where, instance_id(session.client, where, instance))
+    print_instance(session, session.client.instances.update(where, found.id, policy, generation=found.generation))
+
+
 @group.verb("timeline")
 def timeline(
     session: Session,
@@ -172,3 +204,4 @@ def timeline(
 instance_verbs.add_to(group)
 instance_projects.add_to(group)
 group.add_typer(instance_members.group, name="members")
+group.add_typer(instance_secrets.group, name="secrets")

@@ -38,6 +38,7 @@ export type AllocationTimeline = Schemas["Timeline"];
 export type TimelineEntry = Schemas["TimelineEntry"];
 export type Topology = Schemas["Topology"];
 export type HostGpu = Schemas["HostGpu"];
+export type InstanceSecret = Schemas["InstanceSecret"];
 export type ServedProject = Schemas["ServedProject"];
 export type UsageRecord = Schemas["UsageRecord"];
 export type UsageTotal = Schemas["UsageTotal"];

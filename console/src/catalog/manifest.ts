@@ -31,6 +31,13 @@ export interface Manifest {
     documentation_url?: string;
     endpoints?: { key: string; label?: string; component: string; port: number; protocol?: string }[];
   };
+  secrets?: {
+    key: string;
+    source: "generated" | "given";
+    display_name?: string;
+    description?: string;
+    required?: boolean;
+  }[];
   metering?: { key: string; unit: string; description?: string }[];
 }
 
@@ -40,6 +47,21 @@ export function componentsOf(manifest: Manifest): Component[] {
 
 export function inputsOf(manifest: Manifest): Schema {
   return manifest.inputs ?? { type: "object", properties: {} };
+}
+
+/** The form for the secrets that people give at launch. */
+export function secretsOf(manifest: Manifest): Schema {
+  const given = (manifest.secrets ?? []).filter((one) => one.source === "given");
+  const field = (one: (typeof given)[number]): Schema => ({
+    type: "string",
+    format: "password",
+    "x-ui": { label: one.display_name ?? one.key, help: one.description },
+  });
+  return {
+    type: "object",
+    required: given.filter((one) => one.required ?? true).map((one) => one.key),
+    properties: Object.fromEntries(given.map((one) => [one.key, field(one)])),
+  };
 }
 
 /** What an allocation must be, in words. */

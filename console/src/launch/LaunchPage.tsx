@@ -4,7 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, body } from "../api/client";
 import { fieldErrors } from "../api/problem";
-import type { CatalogEntry } from "../api/types";
+import type { CatalogEntry, Instance } from "../api/types";
 import { useProject } from "../app/project";
 import {
   componentsOf,
@@ -13,6 +13,7 @@ import {
   inputsOf,
   type Manifest,
   placementName,
+  secretsOf,
 } from "../catalog/manifest";
 import { useCatalogEntry } from "../catalog/queries";
 import { check, type Errors } from "../forms/check";
@@ -59,6 +60,9 @@ function Form({ project, entry, onVersion }: FormProps) {
   const [name, setName] = useState("");
   const [values, setValues] = useState<Values>(() => (initialOf(inputs) ?? {}) as Values);
   const [chosen, setChosen] = useState<Chosen>({});
+  const wanted = secretsOf(manifest);
+  const [given, setGiven] = useState<Values>({});
+  const [policy, setPolicy] = useState<Instance["reconcile_policy"]>("notify");
   const [errors, setErrors] = useState<Errors>({});
   const version = entry.shown.version;
   const intent = placementsOf(chosen);
@@ -79,6 +83,13 @@ function Form({ project, entry, onVersion }: FormProps) {
             placement_intent: intent,
             served_projects: [],
             when_no_controller: "refuse",
+            reconcile_policy: policy,
+            secrets: Object.fromEntries(
+              Object.entries(given).map(([key, value]) => [
+                key,
+                { value: String(value), encoding: "text" as const },
+              ]),
+            ),
           },
         }),
       ),
@@ -91,6 +102,7 @@ function Form({ project, entry, onVersion }: FormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const found = check(inputs, values);
+    Object.assign(found, check(wanted, given));
     if (!name.trim()) found["#name"] = "Needed";
     setErrors(found);
     if (Object.keys(found).length === 0 && missing.length === 0) launch.mutate();
@@ -133,11 +145,27 @@ function Form({ project, entry, onVersion }: FormProps) {
               value={version}
               onChange={(next) => next && onVersion(next)}
             />
+            <Select
+              label="When members drift"
+              allowDeselect={false}
+              data={[
+                { value: "notify", label: "Tell" },
+                { value: "auto", label: "Reconcile automatically" },
+                { value: "off", label: "Do nothing" },
+              ]}
+              value={policy}
+              onChange={(next) => next && setPolicy(next as Instance["reconcile_policy"])}
+            />
           </Group>
         </Panel>
         {Object.keys(inputs.properties ?? {}).length > 0 && (
           <Panel title="Inputs">
             <SchemaForm schema={inputs} values={values} onChange={setValues} errors={errors} />
+          </Panel>
+        )}
+        {Object.keys(wanted.properties ?? {}).length > 0 && (
+          <Panel title="Secrets">
+            <SchemaForm schema={wanted} values={given} onChange={setGiven} errors={errors} />
           </Panel>
         )}
         <Panel title="Where" aside={demands(manifest.compatibility).join(" · ")}>

@@ -26,6 +26,7 @@ export function Facts({ instance }: { instance: Instance }) {
             "Decommissioned",
             <RelativeTime key="g" at={instance.decommissioned_at} />,
           ],
+          ["Reconcile policy", instance.reconcile_policy],
           ["Health last reported", <RelativeTime key="h" at={instance.health_reported_at} />],
           ["Correlation", <Correlation key="x" id={instance.correlation_id} />],
         ]}

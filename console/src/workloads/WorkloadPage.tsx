@@ -16,6 +16,7 @@ import { StateBadge } from "../parts/StateBadge";
 import { Receipts } from "../receipts/Receipts";
 import { Access } from "./Access";
 import { workloadActions } from "./actions";
+import { Drift } from "./Drift";
 import { Facts } from "./Facts";
 import { Health } from "./Health";
 import { LiveOperation } from "./LiveOperation";
@@ -23,6 +24,7 @@ import { MemberPanel } from "./MemberPanel";
 import { memberName, useMembers } from "./members";
 import { phasesOf } from "./phases";
 import { useInstance } from "./queries";
+import { Secrets } from "./Secrets";
 import { ServedProjects } from "./ServedProjects";
 import { Timeline } from "./Timeline";
 import { useTimeline } from "./timeline";
@@ -89,6 +91,7 @@ function Shown({ instance }: { instance: Instance }) {
         )}
         <LiveOperation instance={instance} nameOf={nameOf} />
         <Health instance={instance} nameOf={nameOf} />
+        <Drift instance={instance} nameOf={nameOf} />
         {!gone && <MemberPanel instance={instance} manifest={manifest} members={members} />}
         <div className="columns">
           <div className="stack">
@@ -111,6 +114,7 @@ function Shown({ instance }: { instance: Instance }) {
         <Panel title="Operations" flush>
           <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
         </Panel>
+        <Secrets instance={instance} />
         <ServedProjects instance={instance} />
         <Usage instance={instance} />
         <Receipts

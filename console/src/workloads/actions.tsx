@@ -73,6 +73,16 @@ function ask(kind: Verb, one: Instance, values: Values): Promise<unknown> {
   }
 }
 
+const policyField = (instance: Instance): Schema => ({
+  type: "string",
+  enum: ["off", "notify", "auto"],
+  default: instance.reconcile_policy,
+  "x-ui": {
+    label: "Reconcile policy",
+    help: "off: nothing. notify: tell. auto: request a reconcile, at most three in an hour.",
+  },
+});
+
 export function workloadActions(instance: Instance, options: Options = {}): ActionTable<Instance> {
   const back = instance.attempted_version ? instance.version : instance.previous_version?.version;
   return {
@@ -111,6 +121,24 @@ export function workloadActions(instance: Instance, options: Options = {}): Acti
       label: "Reconcile",
       description: () => "Brings all members to the state they should have.",
     }),
+    instance_update: {
+      label: "Reconcile policy",
+      description: () =>
+        "What the platform does when members drift. Setting it starts attempts again that had stopped.",
+      form: {
+        type: "object",
+        required: ["reconcile_policy"],
+        properties: { reconcile_policy: policyField(instance) },
+      },
+      done: "Set",
+      run: (one, values) =>
+        body(
+          api.PATCH("/api/v1/projects/{project_id}/instances/{instance_id}", {
+            params: { ...path(one).params, header: { "If-Match": `"${one.generation}"` } },
+            body: { reconcile_policy: values.reconcile_policy as Instance["reconcile_policy"] },
+          }),
+        ),
+    },
     instance_stop: verb("stop", options, {
       label: "Stop",
       danger: true,

@@ -11,6 +11,7 @@ from gpuaas_sdk.controller.hosts import Host, instance_environment
 from gpuaas_sdk.controller.inputs import with_defaults
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.modes import Mode
+from gpuaas_sdk.controller.secrets import AppSecret, find_secret, read_secrets
 from gpuaas_sdk.controller.usage import report_usage
 from gpuaas_sdk.generated.models import (
     ControllerInstance,
@@ -33,6 +34,7 @@ class OperationReport:
     runtime: Document | None = None
     access_bundle: Document | None = None
     done: set[tuple[str, str | None]] = field(default_factory=set)  # steps of this attempt, by name and member
+    secrets: dict[str, AppSecret] | None = field(default=None, repr=False)  # once they were read
 
 
 class Context:
@@ -79,8 +81,29 @@ class Context:
 
     @property
     def rotates_secrets(self) -> bool:
-        """True for a `reconcile` that the platform requests after a member left: replace shared secrets, nothing else."""
+        """True for a `reconcile` that the platform requests to replace secrets, such as after a member left: do nothing
+        else. `rotated_secrets` names those that the platform keeps.
+        """
         return self.operation.parameters.get("rotate_secrets") is True
+
+    @property
+    def rotated_secrets(self) -> list[str]:
+        """The secrets of the manifest that this operation changes: bring `await ctx.secret(name)` to every member."""
+        named = self.operation.parameters.get("secrets")
+        return [str(name) for name in named] if self.rotates_secrets and isinstance(named, list) else []
+
+    async def secret(self, name: str) -> bytes:
+        """The value of a secret that the manifest declares. Write it to hosts with `host.put`; report it to nobody."""
+        return find_secret(await self._read_secrets(), name).value
+
+    async def previous_secret(self, name: str) -> bytes | None:
+        """The value that members may still have, while a rotation has not succeeded; None: they have the present one."""
+        return find_secret(await self._read_secrets(), name).previous
+
+    async def _read_secrets(self) -> dict[str, AppSecret]:
+        if self.report.secrets is None:
+            self.report.secrets = await read_secrets(self.lease)
+        return self.report.secrets
 
     @property
     def version(self) -> ControllerVersion:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.failures import Failure, LeaseLost, one_line
 from gpuaas_sdk.errors import GpuaasError
-from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, MachineAccess, RuntimeSecret
+from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, MachineAccess, OperationSecrets, RuntimeSecret
 from gpuaas_sdk.wire import Document
 
 RENEWALS_PER_LEASE = 3
@@ -106,6 +106,9 @@ class Lease:
 
     async def request_pull_secret(self, recipient_key: str, digest: str | None = None) -> RuntimeSecret:
         return await self._checked(self.api.artifacts.pull_secret(*self._identity, recipient_key, digest=digest))
+
+    async def request_secrets(self, recipient_key: str) -> OperationSecrets:
+        return await self._checked(self.api.operations.read_secrets(*self._identity, recipient_key))
 
     async def renew_until_lost(self) -> None:
         """Renew the lease until this task is cancelled. It returns only when the lease is lost."""

@@ -37,6 +37,7 @@ __all__ = [
     "CredentialDelivery",
     "Deletion",
     "DeletionWait",
+    "DriftMember",
     "EnrolmentToken",
     "EnrolmentTokenCreated",
     "Entitlement",
@@ -51,8 +52,12 @@ __all__ = [
     "HostGpu",
     "HostReport",
     "Instance",
+    "InstanceDrift",
     "InstanceMember",
     "InstanceProject",
+    "InstanceSecret",
+    "InstanceSecretChanged",
+    "InstanceSecrets",
     "InstanceServes",
     "InstanceStarted",
     "InstanceSummary",
@@ -86,6 +91,8 @@ __all__ = [
     "OperationFailure",
     "OperationForced",
     "OperationProgress",
+    "OperationSecret",
+    "OperationSecrets",
     "OperationStep",
     "PermissionOffered",
     "Placement",
@@ -114,6 +121,7 @@ __all__ = [
     "RuntimeSecret",
     "SealedBox",
     "SecretKey",
+    "SecretValue",
     "ServedInstance",
     "ServedProject",
     "ServedProjects",
@@ -715,6 +723,16 @@ class DeletionWait(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DriftMember(Resource):
+    member_id: str = ""
+    component_key: str = ""
+    # `member_failed`, `member_degraded`, `probe_failing`, or the code of a failed attempt.
+    code: str = ""
+    # An explanation for people.
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnrolmentToken(Resource):
     id: str
     note: str | None = None
@@ -912,6 +930,8 @@ class InstanceSummary(Resource):
     last_operation_id: str | None = None
     # Id of the user or service account.
     created_by: str = ""
+    # What the platform does when members drift: nothing (`off`), it tells (`notify`), or it requests a `reconcile` itself (`auto`), at most three in an hour, with growing pauses.
+    reconcile_policy: str = ""
     # Shared by everything that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
@@ -947,6 +967,34 @@ class Instance(InstanceSummary):
     flags: list[HealthReason] = field(default_factory=list)
     # When the controller last reported. Health becomes unknown when reports stop.
     health_reported_at: datetime | None = None
+    # Members that are not as they should be, and what the platform does about it; null: there is none, or the policy is `off`.
+    drift: InstanceDrift | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceDrift(Resource):
+    """Members that are not as they should be and that a reconcile could mend, and what the platform does about it."""
+
+    # `noticed`: it is only told. `blocked`: a reconcile could not be carried out now. `scheduled`: one is requested at `next_attempt_at`. `reconciling`: one is live. `stopped`: a person has to act.
+    state: str = ""
+    # An explanation for people.
+    message: str = ""
+    # What a person should do next; null while the platform acts.
+    next_step: str | None = None
+    # Why it is `blocked` or `stopped`: a stable code.
+    code: str | None = None
+    # Since when there is drift.
+    noticed_at: datetime | None = None
+    # The members that drifted; at most 50 are named.
+    members: list[DriftMember] = field(default_factory=list)
+    # When the platform requested a reconcile in the last hour.
+    attempts: list[datetime] = field(default_factory=list)
+    # How many more it may request within the hour.
+    attempts_left: int = 0
+    # When the next reconcile is requested.
+    next_attempt_at: datetime | None = None
+    # The newest reconcile that the platform requested.
+    operation_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -999,6 +1047,48 @@ class InstanceProject(Resource):
     slug: str = ""
     # Whether this is the instance's own project.
     home: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceSecret(Resource):
+    name: str = ""
+    display_name: str = ""
+    description: str = ""
+    # `generated`: the platform makes the value. `given`: a person gives it.
+    source: str = ""
+    # Whether the app needs a value; a generated one always has one when it is read.
+    required: bool = False
+    # Whether members know it.
+    shared: bool = False
+    # Grows with every new value; null: there is no value yet.
+    version: int | None = None
+    # When the present value was made or given.
+    set_at: datetime | None = None
+    # Who gave the present value, or the controller for which it was made.
+    set_by: str | None = None
+    # When a controller last read it, in an operation.
+    read_at: datetime | None = None
+    # A change waits for members to get it: until the operation in progress ended.
+    rotation_due: bool = False
+    # Somebody who has left knows this given value: set another one.
+    exposed: bool = False
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceSecretChanged(Resource):
+    """The secret, and the operation that brings it to the members: null while the instance does not run or is busy."""
+
+    secret: InstanceSecret = field(repr=False)
+    operation: Operation | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceSecrets(Resource):
+    instance_id: str = ""
+    # The secrets that the version's manifest declares, in its order.
+    items: list[InstanceSecret] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1426,6 +1516,25 @@ class OperationProgress(Resource):
     message: str | None = None
     # 0 to 100; null when the controller does not know.
     percent: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationSecret(Resource):
+    name: str = ""
+    version: int = 0
+    # The value, sealed to you.
+    sealed: SealedBox = field(repr=False)
+    # The value before, sealed to you, until a rotation has succeeded; null: there is none.
+    previous_sealed: SealedBox | None = None
+    # Whether this operation has to bring it to members that have the value before.
+    rotated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationSecrets(Resource):
+    operation_id: str = ""
+    # The secrets that have a value.
+    items: list[OperationSecret] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2346,6 +2455,14 @@ class ReplaceTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretValue:
+    # The value, at most 16 KiB. It is never shown again.
+    value: str
+    # How `value` is written.
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
     """A step, identified by its name. Another report of the same name updates it; the platform records the times."""
 
@@ -2404,6 +2521,10 @@ class NewInstance:
     deadline_seconds: int | None = None
     # Inputs, as the app's `inputs` schema defines them.
     inputs: Mapping[str, object] | None = None
+    # What the platform does when members drift: nothing (`off`), it tells (`notify`), or it requests a `reconcile` itself (`auto`), at most three in an hour, with growing pauses.
+    reconcile_policy: str | None = None
+    # Values of the secrets that the app's manifest declares as given. They are sealed at once.
+    secrets: Mapping[str, object] | None = None
     # Further projects of the tenant that the instance serves and whose allocations it may use. Only for apps whose manifest has `tenant_scope`; you must administer all of them.
     served_projects: Sequence[str] | None = None
     # Version of the app. Absent: the newest that may be launched.

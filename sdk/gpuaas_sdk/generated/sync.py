@@ -31,6 +31,8 @@ from gpuaas_sdk.generated.models import (
     HostReport,
     Instance,
     InstanceMember,
+    InstanceSecretChanged,
+    InstanceSecrets,
     InstanceServes,
     InstanceStarted,
     InstanceSummary,
@@ -56,6 +58,7 @@ from gpuaas_sdk.generated.models import (
     Node,
     NodeSlots,
     Operation,
+    OperationSecrets,
     PlacementCandidate,
     PlatformKey,
     ProgressReport,
@@ -1144,12 +1147,54 @@ class InstancesCalls(Calls):
         )
         return self._read(InstanceStarted, request)
 
+    def rotate_secret(
+        self,
+        project_id: str,
+        instance_id: str,
+        secret_name: str,
+        *,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceSecretChanged:
+        """Have a generated secret made anew. A reconcile makes it and brings it to the members."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "secrets", secret_name, "rotate"),
+            body=body_of({}, {"reason": reason}),
+            headers=if_match(generation),
+        )
+        return self._read(InstanceSecretChanged, request)
+
+    def secrets(self, project_id: str, instance_id: str) -> InstanceSecrets:
+        """List the secrets of an instance: names, versions and times. Values are never shown."""
+        request = Request(method="GET", path=path_of("projects", project_id, "instances", instance_id, "secrets"))
+        return self._read(InstanceSecrets, request)
+
     def served_projects(self, project_id: str, instance_id: str) -> ServedProjects:
         """List the projects that the instance serves. People of each find it in their own project, with their own usage."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances", instance_id, "served-projects")
         )
         return self._read(ServedProjects, request)
+
+    def set_secret(
+        self,
+        project_id: str,
+        instance_id: str,
+        secret_name: str,
+        value: str,
+        *,
+        encoding: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceSecretChanged:
+        """Give a secret its value. It is sealed at once and never shown; a reconcile brings it to the members."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "instances", instance_id, "secrets", secret_name),
+            body=body_of({"value": value}, {"encoding": encoding}),
+            headers=if_match(generation),
+        )
+        return self._read(InstanceSecretChanged, request)
 
     def set_served_project(
         self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
@@ -1222,6 +1267,18 @@ class InstancesCalls(Calls):
             timeout=wait_timeout(wait),
         )
         return self._read(InstanceTimeline, request)
+
+    def update(
+        self, project_id: str, instance_id: str, reconcile_policy: str, *, generation: int | None = None
+    ) -> Instance:
+        """Set what the platform does when members of the instance drift. Attempts that had stopped start again."""
+        request = Request(
+            method="PATCH",
+            path=path_of("projects", project_id, "instances", instance_id),
+            body=body_of({"reconcile_policy": reconcile_policy}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(Instance, request)
 
     def upgrade(
         self,
@@ -1452,6 +1509,19 @@ class OperationsCalls(Calls):
             headers=if_match(generation),
         )
         return self._read(Operation, request)
+
+    def read_secrets(
+        self, project_id: str, operation_id: str, lease_token: str, recipient_key: str, *, generation: int | None = None
+    ) -> OperationSecrets:
+        """Read the secrets of the operation's instance, sealed to you. Generated ones are made at the first read; in a rotation,
+        those that it names are made anew."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "secrets"),
+            body=body_of({"lease_token": lease_token, "recipient_key": recipient_key}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(OperationSecrets, request)
 
     def show(
         self, project_id: str, operation_id: str, *, newer_than: int | None = None, wait: int | None = None

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from gpuaas_server.access.schemas import PublicKeyLine, SshCertificate
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
 from gpuaas_server.kernel.ids import AllocationId
+from gpuaas_server.secrets.schemas import SealedBox
 
 CredentialKind = Literal["ssh_certificate", "ssh_key"]
 RecipientKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$")]
@@ -71,14 +72,6 @@ class CredentialDeliveryCreate(Body):
     minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
         default=None, description="Lifetime of the certificate in minutes. Absent: the platform's default."
     )
-
-
-class SealedBox(BaseModel):
-    """HPKE (RFC 9180) in base mode; see docs/reference/sealed-delivery.md."""
-
-    format: Literal["hpke-x25519-hkdf-sha256-aes256gcm.v1"]
-    info: str = Field(description="Context of the sealed box. Opening the box requires exactly this text.")
-    box: str = Field(description="Encapsulated key (32 bytes) and ciphertext, base64.")
 
 
 class CredentialDelivery(BaseModel):

@@ -86,6 +86,20 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredSecret:
+    """A secret of an instance. The platform makes the value of a generated one; a person gives the others."""
+
+    key: str
+    source: str  # generated or given
+    display_name: str = ""
+    description: str = ""
+    kind: str = "text"  # of a generated value: text or bytes
+    length: int = 32
+    required: bool = True  # of a given value
+    shared: bool = True  # members know it
+
+
+@dataclass(frozen=True, slots=True)
 class Dimension:
     key: str
     unit: str
@@ -114,6 +128,7 @@ class Manifest:
     probes: tuple[Probe, ...]
     ui: Json
     metering: tuple[Dimension, ...]
+    secrets: tuple[DeclaredSecret, ...]
     runtime_profile: Json | None  # how an image runs; None: the app's controller knows
     document: Json
 
@@ -183,6 +198,7 @@ def from_document(document: Json) -> Manifest:
         probes=tuple(_probe(item) for item in document.get("probes", ())),
         ui=document.get("ui", {}),
         metering=tuple(Dimension(**item) for item in document.get("metering", ())),
+        secrets=tuple(declared_secrets(document)),
         runtime_profile=document.get("runtime_profile"),
         document=document,
     )
@@ -216,6 +232,11 @@ def host_probes(document: Json, component_key: str) -> list[Probe]:
     """Return the probes of a component that hosts run: those with a purpose."""
     probes = (_probe(item) for item in document.get("probes", ()) if item["component"] == component_key)
     return [probe for probe in probes if probe.purpose]
+
+
+def declared_secrets(document: Json) -> list[DeclaredSecret]:
+    """Return the secrets that a manifest declares."""
+    return [DeclaredSecret(**item) for item in document.get("secrets", ())]
 
 
 def _probe(item: Json) -> Probe:

@@ -137,6 +137,15 @@ def _probes(manifest: Json) -> Iterator[Complaint]:
             yield ("probes", index), message
 
 
+def _secrets(manifest: Json) -> Iterator[Complaint]:
+    """Refuse what is said of a value that the platform does not make, or of one that no person gives."""
+    for index, secret in enumerate(manifest.get("secrets", ())):
+        made = secret["source"] == "generated"
+        for name in ("required",) if made else ("kind", "length"):
+            if name in secret:
+                yield ("secrets", index, name), f"A {secret['source']} secret has no {name}."
+
+
 def _nowhere(manifest: Json) -> Iterator[Complaint]:
     for index, place in enumerate(manifest["footprint"].get("users_from", ())):
         if not allows_text_at(manifest.get("inputs"), place):
@@ -172,4 +181,6 @@ _CHECKS: tuple[tuple[tuple[str, ...], Callable[[Json], Iterable[Complaint]]], ..
     (("ui",), lambda m: _repeated(("ui", "endpoints"), _endpoints(m))),
     (("ui", "components"), lambda m: _strangers(("ui", "endpoints"), _endpoints(m), _keys(m))),
     (("metering",), lambda m: _repeated(("metering",), m.get("metering", []))),
+    (("secrets",), lambda m: _repeated(("secrets",), m.get("secrets", []))),
+    (("secrets",), _secrets),
 )

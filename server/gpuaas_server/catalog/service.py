@@ -9,7 +9,16 @@ from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.inputs import check_inputs
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.catalog.manifest import Component, Manifest, Probe, digests_of, from_document, host_probes
+from gpuaas_server.catalog.manifest import (
+    Component,
+    DeclaredSecret,
+    Manifest,
+    Probe,
+    declared_secrets,
+    digests_of,
+    from_document,
+    host_probes,
+)
 from gpuaas_server.catalog.rows import AppRow, RegisteredVersion, VersionFacts, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
@@ -23,6 +32,7 @@ from gpuaas_server.kernel.rows import fields_of
 
 __all__ = [
     "Component",
+    "DeclaredSecret",
     "LaunchableVersion",
     "Manifest",
     "MemberFacts",
@@ -40,6 +50,7 @@ __all__ = [
     "app_visibility_set",
     "check_footprints",
     "check_inputs",
+    "declared_secrets",
     "digests_of",
     "footprint_of",
     "from_document",

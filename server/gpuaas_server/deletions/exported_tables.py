@@ -70,8 +70,8 @@ _INSTANCES = ExportedTable(
     "instance",
     "app_instances",
     "id, tenant_id, project_id, name, app_id, app_slug, version, runtime_version, digest, inputs, placement_intent, status,"
-    " status_since, failure, health, health_since, health_reasons, runtime, access_bundle, created_by, created_at,"
-    " deployed_at, decommissioned_at, correlation_id",
+    " status_since, failure, health, health_since, health_reasons, reconcile_policy, runtime, access_bundle, created_by,"
+    " created_at, deployed_at, decommissioned_at, correlation_id",
     _OF_PROJECT,
     children=(
         ExportedTable(
@@ -87,6 +87,13 @@ _INSTANCES = ExportedTable(
             "instance_id, project_id, slug, home, since, until, added_by",
             _OF_INSTANCE,
             ("instance_id", "project_id"),
+        ),
+        ExportedTable(
+            "instance_secret",
+            "instance_secrets",
+            "instance_id, name, version, set_at, set_by, operation_id, read_at",
+            _OF_INSTANCE,
+            ("instance_id", "name"),
         ),
         ExportedTable(
             "instance_event",

@@ -47,7 +47,12 @@ PROJECT_STAGES = (
     Stage(
         "app_instances",
         "project_id = %(place)s AND decommissioned_at IS NOT NULL",
-        (("app_instance_events", "instance_id"), ("app_members", "instance_id"), ("instance_projects", "instance_id")),
+        (
+            ("app_instance_events", "instance_id"),
+            ("app_members", "instance_id"),
+            ("instance_projects", "instance_id"),
+            ("instance_secrets", "instance_id"),
+        ),
     ),
     Stage("instance_projects", "project_id = %(place)s AND until IS NOT NULL"),  # of other projects' instances
     Stage(

@@ -7,13 +7,14 @@ is not listed here is for controllers of the project itself only.
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-PermissionName = Literal["operations", "machine_access", "artifact_pull", "health", "usage"]
+PermissionName = Literal["operations", "machine_access", "artifact_pull", "app_secrets", "health", "usage"]
 PERMISSIONS: tuple[PermissionName, ...] = get_args(PermissionName)
 
 DESCRIPTIONS: Mapping[PermissionName, str] = {
     "operations": "Read instances of this app with their members and operations; claim, carry out and report operations.",
     "machine_access": "Log in by SSH to the machines of an operation, while it holds its lease, for an hour at most.",
     "artifact_pull": "Pull the artifact of the instance's version for these machines, with a secret that ends with it.",
+    "app_secrets": "Read the secrets that the app's instances have, in an operation, while it holds its lease.",
     "health": "Report how healthy instances of this app are, also between operations.",
     "usage": "Report what instances of this app were used for.",
 }
@@ -25,6 +26,7 @@ PERMISSION_OF_ACTION: Mapping[str, PermissionName] = {
             "instance_list",
             "instance_show",
             "instance_timeline",
+            "instance_secret_list",
             "served_project_list",
             "member_list",
             "member_show",
@@ -42,6 +44,7 @@ PERMISSION_OF_ACTION: Mapping[str, PermissionName] = {
     ),
     "operation_machine_access": "machine_access",
     "runtime_secret_create": "artifact_pull",
+    "operation_secret_read": "app_secrets",
     "instance_health_report": "health",
     "app_usage_report": "usage",
 }

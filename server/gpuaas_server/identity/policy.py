@@ -232,6 +232,11 @@ RULES: dict[str, Rule] = {
     "instance_list": _READ_APPS,
     "instance_show": _READ_APPS,
     "instance_timeline": _READ_APPS,
+    "instance_update": _OPERATE_APPS,
+    "instance_secret_list": _READ_APPS,
+    "instance_secret_set": _OPERATE_APPS,
+    "instance_secret_rotate": _OPERATE_APPS,
+    "operation_secret_read": _CONTROL,
     **_INSTANCE_OPERATIONS,
     "instance_health_report": _CONTROL,
     # To serve a further project, the same is asked in that one: see instances/served_projects.py

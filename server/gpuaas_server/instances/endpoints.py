@@ -6,8 +6,18 @@ from fastapi import APIRouter, Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline
+from gpuaas_server.instances import (
+    candidates,
+    health,
+    instance_secrets,
+    members,
+    served_projects,
+    service,
+    timeline,
+    updates,
+)
 from gpuaas_server.instances.candidates import CandidateQuery
+from gpuaas_server.instances.drift_schemas import InstanceUpdate
 from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
@@ -26,6 +36,9 @@ from gpuaas_server.instances.schemas import (
     ServedProjects,
 )
 from gpuaas_server.instances.service import InstanceFilter
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -49,15 +62,34 @@ _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
     status_code=201,
     response_model=InstanceStarted,
     responses=problem_responses(
-        "already_exists", "not_launchable", "no_controller", "placement_refused", "inputs_invalid", "document_invalid"
+        "already_exists",
+        "not_launchable",
+        "no_controller",
+        "placement_refused",
+        "inputs_invalid",
+        "document_invalid",
+        "secret_missing",
+        "secret_store_unavailable",
     ),
 )
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
     """Launch an app on allocations of the project. The answer names the deploy operation to follow."""
-    settings = call.platform.settings
-    return await call.change(lambda tx: service.instance_create(tx, settings, call.caller, body), status=201)
+    platform, caller = call.platform, call.caller
+    given = await instance_secrets.prepare_given(platform, caller.tenant_id, project_id, body.secrets)
+
+    async def launch(tx: Tx) -> InstanceStarted:
+        return await service.instance_create(tx, platform.settings, caller, body, given)
+
+    try:
+        answer = await call.change(launch, status=201)
+    except Problem:
+        await instance_secrets.discard(platform, given)
+        raise
+    if idempotency.is_replay(answer):  # the first request's values are the values
+        await instance_secrets.discard(platform, given)
+    return answer
 
 
 @router.get(
@@ -111,7 +143,20 @@ async def instance_show(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
 ) -> Response:
     """Show an instance: its inputs, what its controller reports, its health, and what can be requested next."""
-    return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id))
+    now = call.platform.clock()
+    return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id, now))
+
+
+@router.patch(ONE, response_model=Instance, responses=problem_responses("precondition_failed", "conflict"))
+async def instance_update(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceUpdate,
+    call: Annotated[Call, admitted_change("instance_update")],
+) -> Response:
+    """Set what the platform does when members of the instance drift. Attempts that had stopped start again."""
+    place, match = (project_id, instance_id), call.require_match
+    return await call.change(lambda tx: updates.instance_update(tx, call.caller, *place, body, match))
 
 
 @router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses("too_many_streams"))

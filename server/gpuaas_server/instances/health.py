@@ -4,6 +4,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
+from gpuaas_server.instances.member_problems import REPORTED_CODES
 from gpuaas_server.instances.readiness import CODES as READINESS_CODES
 from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
@@ -14,8 +15,6 @@ from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.work import leases
 
 WORK = "instance_health"
-# The codes of failures that a controller has reported outside a failed operation.
-REPORTED_CODES = frozenset({"member_failed", "member_degraded"})
 
 
 async def instance_health_report(

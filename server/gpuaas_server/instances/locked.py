@@ -14,6 +14,8 @@ from typing import Unpack
 from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import member_queries, queries
+from gpuaas_server.instances.drift import Drift, DriftView, drifted_members, needs_decision
+from gpuaas_server.instances.drift_rows import ObstacleDocument
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
 from gpuaas_server.instances.member_problems import problem_of
 from gpuaas_server.instances.rows import (
@@ -34,9 +36,11 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import with_changes
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import OperationRow
+from gpuaas_server.work import leases
 
 # A controller that has once reported health and then falls silent for so long is not believed any more.
 REPORT_LIFE = timedelta(minutes=10)
+DRIFT_WORK = "instance_drift"
 _EVENT_OF_STATUS = {"running": "instance.start_completed"}
 _EVENT_OF_HEALTH = {"unknown": "instance.health_unknown", "progressing": "instance.progressing"}
 
@@ -51,6 +55,7 @@ class LockedInstance:
     _added: list[MemberRow] = field(default_factory=list)
     _events: list[TimelineEntry] = field(default_factory=list)
     _grows: bool = False
+    drift_decided: bool = False  # by this transaction: it does not ask for another decision
 
     @classmethod
     def of(cls, tx: Tx, row: InstanceRow, members: Sequence[MemberRow]) -> "LockedInstance":
@@ -195,6 +200,7 @@ class LockedInstance:
     async def store(self) -> InstanceRow:
         """Derive health, write what changed, and record the events; return the row as it is now."""
         self._judge()
+        self._ask_about_drift()
         elsewhere = list(
             self._events_elsewhere()
         )  # before the row is as it will be: a project that is left hears of it
@@ -237,6 +243,25 @@ class LockedInstance:
         elif reasons != self.row.health_reasons:
             self.note(health_reasons=reasons)
 
+    def note_drift(self, drift: Drift) -> None:
+        self.note(drift=drift.document())
+
+    def drift_view(self, obstacle: ObstacleDocument | None = None) -> DriftView:
+        """What a decision about drift depends on."""
+        drift = Drift.of(self.row.drift)
+        known = {one["member_id"] for one in drift.members}
+        found = drifted_members(self.row.status, self.living_members(), known)
+        return DriftView(self.row.reconcile_policy, drift, found, self.live_operation(), obstacle)
+
+    def _ask_about_drift(self) -> None:
+        """Have a worker decide when drift has come, gone or changed. The row names the newest revision; older ones end."""
+        view = self.drift_view()
+        if self.drift_decided or not needs_decision(view):
+            return
+        revision = view.drift.revision + 1
+        self.note_drift(replace(view.drift, revision=revision))
+        leases.enqueue_new(self.tx, DRIFT_WORK, [f"{self.id} {revision}"], flow=self.row.tenant_id)
+
     def _view(self, members: list[MemberView]) -> InstanceView:
         row = self.row
         return InstanceView(
@@ -250,6 +275,7 @@ class LockedInstance:
                 *(flag for flag in row.flags if flag["code"] not in NOT_RUNNING),
                 *_unfinished(row),
                 *_secrets_stale(row),
+                *_secrets_exposed(row),
             ],
         )
 
@@ -286,6 +312,15 @@ def _secrets_stale(row: InstanceRow) -> list[ReasonDocument]:
         "Somebody who has left still knows the secrets that the members share. Reconcile it: they are made anew then."
     )
     return [{"code": "secrets_not_rotated", "message": message}]
+
+
+def _secrets_exposed(row: InstanceRow) -> list[ReasonDocument]:
+    """Flag values that people gave and that somebody who has left knows: only people can give others."""
+    if not row.secrets_exposed:
+        return []
+    named = ", ".join(row.secrets_exposed)
+    message = f"Somebody who has left knows the given secrets {named}. Set other values: the members get them then."
+    return [{"code": "secrets_exposed", "message": message}]
 
 
 def _view(member: MemberRow, busy: bool) -> MemberView:

@@ -6,6 +6,9 @@ from datetime import datetime
 from gpuaas_server.instances.rows import MemberRow, ReasonDocument
 from gpuaas_server.kernel.http.schemas import HealthStatus
 
+# The codes of failures that a controller has reported outside a failed operation.
+REPORTED_CODES = frozenset({"member_failed", "member_degraded"})
+
 
 @dataclass(frozen=True, slots=True)
 class MemberProblem:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpuaas_server.instances import controller_access, departures, secret_rotation, watches
+from gpuaas_server.instances import controller_access, departures, drift_attempts, secret_rotation, watches
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
 from gpuaas_server.instances.rows import MemberRow
@@ -46,11 +46,13 @@ async def finish_operation(
     ended = await operations.end_operation(locked.tx, operation, status, reason, forced)
     data = {"failure": reason.code} if reason else {}
     locked.add_event(f"operation.{status}", ended.id, kind=ended.kind, member_id=ended.member_id, **data)
+    drift_attempts.note_end(locked, ended, reason)
     leaving = departures.leaving_members(locked)
     whole = operation.target == "instance"
     locked.drop_report(None if whole else {member.id for member in concerned_members(locked, operation)})
     if status == "succeeded" or (forced is not None and operation.kind in TEARDOWNS):
         apply_success(locked, operation, verified)
+        await secret_rotation.destroy_replaced(locked, operation)
     else:
         _apply_failure(locked, operation, status, told)
     if operation.kind in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew
@@ -145,12 +147,19 @@ async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> 
     bringing = [
         operation
         for operation in await operations.live_lock(locked.tx.connection, locked.id)
-        if (operation.kind in ("deploy", "add") or secret_rotation.is_rotation(operation)) and is_unclaimed(operation)
+        if is_unclaimed(operation) and _gives_way(locked, operation)
         if any(member.id in gone for member in concerned_members(locked, operation))
     ]
+    if any(drift_attempts.is_attempt(locked, operation) for operation in bringing):
+        drift_attempts.set_aside(locked)
     await _finish_all(
         locked, bringing, "cancelled", failure("cancelled", "An allocation of the member is being released.")
     )
+
+
+def _gives_way(locked: LockedInstance, operation: OperationRow) -> bool:
+    own = secret_rotation.is_rotation(operation) or drift_attempts.is_attempt(locked, operation)
+    return own or operation.kind in ("deploy", "add")
 
 
 async def fail_without_hosts(locked: LockedInstance, why: Failure) -> None:

@@ -1,6 +1,6 @@
 """What must be true before a person's request may start an operation; every verb that starts one asks here."""
 
-from gpuaas_server.instances import secret_rotation
+from gpuaas_server.instances import drift_attempts, secret_rotation
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.operation_completion import finish_operation, is_unclaimed
 from gpuaas_server.instances.operation_start import operation_in_progress, refuse_while_busy
@@ -22,14 +22,15 @@ async def require_idle(locked: LockedInstance) -> None:
 
 async def require_no_instance_operation(locked: LockedInstance) -> None:
     """Refuse while an operation is live on the whole instance."""
-    await _set_rotation_aside(locked)
+    await _set_own_aside(locked)
     live = locked.row.operation_id
     if live is not None:
         raise operation_in_progress(live)
 
 
-async def _set_rotation_aside(locked: LockedInstance) -> None:
-    """Cancel a rotation of secrets that no controller has claimed: what somebody asks for goes first, then it is due again.
+async def _set_own_aside(locked: LockedInstance) -> None:
+    """Cancel what the platform itself requested and no controller has claimed: what somebody asks for goes first, then a
+    rotation of secrets is due again, and drift that is still there is mended.
 
     A rotation that is under way takes a moment, and the refusal says what it is.
     """
@@ -39,8 +40,12 @@ async def _set_rotation_aside(locked: LockedInstance) -> None:
         if secret_rotation.is_rotation(operation):
             if not is_unclaimed(operation):
                 raise secret_rotation.problem_while_rotating(operation)
-            why = failure(
-                "cancelled",
-                "Another operation was requested before this one began. This one is requested again afterwards.",
-            )
-            await finish_operation(locked, operation, "cancelled", why, follow=False)
+        elif drift_attempts.is_attempt(locked, operation) and is_unclaimed(operation):
+            drift_attempts.set_aside(locked)
+        else:
+            continue
+        why = failure(
+            "cancelled",
+            "Another operation was requested before this one began. This one is requested again afterwards.",
+        )
+        await finish_operation(locked, operation, "cancelled", why, follow=False)

@@ -32,14 +32,14 @@ from gpuaas_server.kernel.rows import (
 _COLUMNS = columns_of(InstanceRow)
 _INSERT = (
     "INSERT INTO app_instances (id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version,"
-    " digest, publisher_project_id, manifest, inputs, placement_intent, status, status_since, health, health_since,"
-    " health_reasons, created_by, correlation_id, created_at)"
+    " digest, publisher_project_id, manifest, inputs, reconcile_policy, placement_intent, status, status_since,"
+    " health, health_since, health_reasons, created_by, correlation_id, created_at)"
     " SELECT id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest,"
-    " publisher_project_id, manifest, inputs, '[]', 'created', now, health, now, health_reasons, created_by,"
+    " publisher_project_id, manifest, inputs, reconcile_policy, '[]', 'created', now, health, now, health_reasons, created_by,"
     " correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text, project_id text, name text,"
     " app_id text, app_slug text, version_id text, version text, runtime_version text, digest text,"
-    " publisher_project_id text, manifest jsonb, inputs jsonb, health text, health_reasons jsonb, created_by text,"
-    " correlation_id text, now timestamptz)"
+    " publisher_project_id text, manifest jsonb, inputs jsonb, reconcile_policy text, health text, health_reasons jsonb,"
+    " created_by text, correlation_id text, now timestamptz)"
 )
 _PROJECT_INSERT = recordset_insert("instance_projects", NewServedProject)
 EVENT_INSERT = recordset_insert("app_instance_events", NewTimelineEvent)

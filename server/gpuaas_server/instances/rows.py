@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
+from gpuaas_server.instances.drift_rows import DriftDocument
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import computed, computed_from
 
@@ -138,6 +139,9 @@ class InstanceSummaryRow:
     generation: int
     mode: ModeDocument | None
     secrets_stale: bool
+    secrets_due: list[str]
+    secrets_exposed: list[str]
+    reconcile_policy: str
     members_busy: bool = field(
         metadata=computed_from(
             "EXISTS (SELECT 1 FROM app_members m WHERE m.instance_id = app_instances.id AND m.operation_id IS NOT NULL)"
@@ -172,6 +176,7 @@ class InstanceRow(InstanceSummaryRow):
     next_ordinal: int
     runtime: dict[str, object] | None
     access_bundle: dict[str, object] | None
+    drift: DriftDocument | None
     projects: list[ProjectDocument] = computed(
         "(SELECT coalesce(jsonb_agg(jsonb_build_object('project_id', p.project_id, 'slug', p.slug,"
         " 'home', p.home) ORDER BY p.home DESC, p.since, p.project_id), '[]') FROM instance_projects p"
@@ -229,6 +234,10 @@ class InstanceChanges(TypedDict, total=False):
     access_bundle: dict[str, object]
     mode: ModeDocument
     secrets_stale: bool
+    secrets_due: list[str]
+    secrets_exposed: list[str]
+    reconcile_policy: str
+    drift: DriftDocument
     operation_id: str | None
     last_operation_id: str
     deployed_at: datetime
@@ -252,6 +261,7 @@ class NewInstance:
     publisher_project_id: str
     manifest: dict[str, Any]
     inputs: dict[str, Any]
+    reconcile_policy: str
     health: str
     health_reasons: list[ReasonDocument]
     created_by: str

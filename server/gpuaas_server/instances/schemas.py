@@ -7,7 +7,9 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Code, Mode
 from gpuaas_server.instances.documents import Document
+from gpuaas_server.instances.drift_schemas import POLICY, InstanceDrift, ReconcilePolicy
 from gpuaas_server.instances.rows import ReasonDocument
+from gpuaas_server.instances.secret_schemas import SecretName, SecretValue
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -106,6 +108,11 @@ class InstanceCreate(Body):
         " whose manifest has `tenant_scope`; you must administer all of them.",
     )
     inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
+    secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=16)] = Field(
+        default={},
+        description="Values of the secrets that the app's manifest declares as given. They are sealed at once.",
+    )
+    reconcile_policy: ReconcilePolicy = Field(default="notify", description=POLICY)
     deadline_seconds: DeadlineSeconds | None = None
     when_no_controller: Literal["refuse", "queue"] = Field(
         default="refuse",
@@ -173,6 +180,7 @@ class InstanceSummary(BaseModel):
     operation_id: str | None = Field(description="The live operation on the whole instance.")
     last_operation_id: str | None = Field(description="The newest operation on the whole instance, live or ended.")
     created_by: str = Field(description="Id of the user or service account.")
+    reconcile_policy: ReconcilePolicy = Field(description=POLICY)
     correlation_id: CorrelationId
     created_at: datetime
     deployed_at: datetime | None = Field(description="When the first deploy succeeded; null before.")
@@ -209,6 +217,10 @@ class Instance(InstanceSummary):
     flags: list[HealthReason] = Field(description="Warnings of the platform, such as a revoked artifact.")
     health_reported_at: datetime | None = Field(
         description="When the controller last reported. Health becomes unknown when reports stop."
+    )
+    drift: InstanceDrift | None = Field(
+        description="Members that are not as they should be, and what the platform does about it; null: there is none, or the"
+        " policy is `off`."
     )
 
 

@@ -52,7 +52,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     require_scope(manifest_of(locked.row))
     if served:
         tx.audited = True  # as it was
-        return InstanceServes(instance=instance_of(locked.row, caller), operation=None)
+        return InstanceServes(instance=instance_of(locked.row, caller, tx.now), operation=None)
     if len(locked.served_project_ids) >= MOST_SERVED:
         raise Problem("conflict", f"The instance serves {MOST_SERVED} further projects, which is the limit.")
     await queries.project_serve(tx.connection, _row(tx, locked.row, facts))
@@ -172,7 +172,7 @@ async def _changed(locked: LockedInstance, caller: Caller, action: str, project_
     operation = None
     if operation_id is not None:
         operation = await operations.operation_show(tx.connection, caller, caller.project_id, operation_id)
-    return InstanceServes(instance=instance_of(stored, caller), operation=operation)
+    return InstanceServes(instance=instance_of(stored, caller, locked.tx.now), operation=operation)
 
 
 def _row(tx: Tx, instance: NewInstance | InstanceRow, facts: ProjectFacts) -> NewServedProject:

@@ -1,13 +1,14 @@
 """The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Manifest, from_document
 from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launch, queries, served_projects
+from gpuaas_server.instances import instance_secrets, launch, queries, served_projects
 from gpuaas_server.instances.allocation_changes import (
     allocation_ended,
     allocation_has_members,
@@ -16,6 +17,7 @@ from gpuaas_server.instances.allocation_changes import (
 )
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
+from gpuaas_server.instances.instance_secrets import GivenValue
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.metering import Metered, metered
@@ -70,7 +72,9 @@ __all__ = [
 ]
 
 
-async def instance_create(tx: Tx, settings: Settings, caller: Caller, body: InstanceCreate) -> InstanceStarted:
+async def instance_create(
+    tx: Tx, settings: Settings, caller: Caller, body: InstanceCreate, given: Sequence[GivenValue] = ()
+) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
     tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
@@ -89,6 +93,7 @@ async def instance_create(tx: Tx, settings: Settings, caller: Caller, body: Inst
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
+    await instance_secrets.keep_at_launch(tx, row, version.manifest, given)
     await served_projects.insert_served_projects(tx, row, list(served.values()))
     locked = await lock_instance(tx, project_id, row.id)
     locked.add_event("instance.created", version=version.manifest.version)
@@ -122,6 +127,7 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
         app_slug=version.manifest.slug,
         **version.document(),
         inputs=body.inputs,
+        reconcile_policy=body.reconcile_policy,
         health=health.status,
         health_reasons=list(health.reasons),
         created_by=tx.actor.id,
@@ -130,11 +136,13 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
     )
 
 
-async def instance_show(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Instance:
+async def instance_show(
+    connection: Connection, caller: Caller, project_id: str, instance_id: str, now: datetime
+) -> Instance:
     row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
-    shown = instance_of(row, caller_over(row, project_id, caller))
+    shown = instance_of(row, caller_over(row, project_id, caller), now)
     notices = await launch.notices_of(connection, row.version_id)
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
@@ -229,7 +237,7 @@ async def _started(
     place = (row.id, row.tenant_id, row.project_id)
     await record(locked.tx, AuditEntry(action, *place, reason=reason, details=facts))
     operation = await operations.operation_show(locked.tx.connection, caller, row.project_id, operation_id)
-    return InstanceStarted(instance=instance_of(row, caller), operation=operation)
+    return InstanceStarted(instance=instance_of(row, caller, locked.tx.now), operation=operation)
 
 
 # Connected to the hooks of the nouns below, in wiring.py

@@ -43,6 +43,12 @@ app_instances = sa.Table(
     sa.Column("access_bundle", JSONB),
     # Somebody who has left knows the secrets that the members share; no rotation has been asked for since.
     sa.Column("secrets_stale", sa.Boolean, nullable=False, server_default="false"),
+    # Names of secrets whose change members are to get with that rotation, and of given ones that somebody who left knows.
+    sa.Column("secrets_due", JSONB, nullable=False, server_default="[]"),
+    sa.Column("secrets_exposed", JSONB, nullable=False, server_default="[]"),
+    # What the platform does about drift (drift.py), and what it has noticed and tried.
+    sa.Column("reconcile_policy", sa.Text, nullable=False, server_default="notify"),
+    sa.Column("drift", JSONB),
     sa.Column("mode", JSONB),  # the form that it has, as its app names it, and what the app does not take in that form
     sa.Column("operation_id", text_id()),  # the live one on the whole instance
     sa.Column("last_operation_id", text_id()),
@@ -60,6 +66,7 @@ app_instances = sa.Table(
     sa.CheckConstraint(
         "health IN ('unknown', 'progressing', 'healthy', 'degraded', 'unhealthy')", name="app_instances_health"
     ),
+    sa.CheckConstraint("reconcile_policy IN ('off', 'notify', 'auto')", name="app_instances_reconcile_policy"),
     sa.ForeignKeyConstraint(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="app_instances_own_project"
     ),
@@ -181,6 +188,31 @@ instance_projects = sa.Table(
         postgresql_where=sa.text("NOT home AND until IS NULL"),
     ),
     sa.Index("instance_projects_by_project", "project_id", "instance_id"),
+)
+
+# The secrets of an instance: which version holds. The values are in the secret store.
+instance_secrets = sa.Table(
+    "instance_secrets",
+    metadata,
+    sa.Column("instance_id", text_id(), primary_key=True),
+    sa.Column("name", text_id(), primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("secret_id", text_id(), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("set_at", Timestamp, nullable=False),
+    sa.Column("set_by", text_id(), nullable=False),
+    sa.Column("operation_id", text_id()),  # the one that it was made for; null: a person gave it
+    sa.Column("read_at", Timestamp),
+    sa.CheckConstraint("version >= 1", name="instance_secrets_version"),
+    sa.ForeignKeyConstraint(
+        ["instance_id", "tenant_id"],
+        ["app_instances.id", "app_instances.tenant_id"],
+        name="instance_secrets_of_instance",
+    ),
+    sa.ForeignKeyConstraint(
+        ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="instance_secrets_same_tenant"
+    ),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

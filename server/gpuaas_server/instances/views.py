@@ -1,10 +1,12 @@
 """The wire types of instances and members, made from their rows."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.controller_schemas import Mode
+from gpuaas_server.instances.drift_views import drift_of
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.member_problems import MemberProblem, member_health, problem_of
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
@@ -39,7 +41,7 @@ def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
     return InstanceSummary(**_shared(row, caller))
 
 
-def instance_of(row: InstanceRow, caller: Caller) -> Instance:
+def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     shared = _shared(row, caller)
     shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
     return Instance(
@@ -54,6 +56,7 @@ def instance_of(row: InstanceRow, caller: Caller) -> Instance:
         attempted_version=_version(row.attempted),
         flags=[HealthReason(**flag) for flag in row.flags],
         health_reported_at=row.reported_at,
+        drift=drift_of(row, now),
     )
 
 
@@ -69,6 +72,8 @@ def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, A
 
 def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
     actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
+    if row.decommissioned_at is None:
+        actions.append("instance_update")
     shut = {f"instance_{kind}" for kind in VERBS if closed(row.mode, kind)}
     shut |= {"member_operation_create"} if closed(row.mode, "add") else set()
     return identity.allowed_actions(caller, [action for action in actions if action not in shut])

@@ -15,6 +15,7 @@ from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import reconciler as housekeeping
 from gpuaas_server.identity import signing_keys
+from gpuaas_server.instances.drift_reconciler import InstanceDriftReconciler
 from gpuaas_server.instances.reconciler import (
     ControllerLeasesReconciler,
     InstanceFlagReconciler,
@@ -53,6 +54,7 @@ def build_worker(platform: Platform) -> Worker:
             AllocationReconciler(platform),
             OperationReconciler(platform),
             InstanceHealthReconciler(),
+            InstanceDriftReconciler(platform),
             InstanceFlagReconciler(),
             ControllerLeasesReconciler(),
             TerminalReconciler(),

@@ -29,3 +29,11 @@ class SecretKey(BaseModel):
     protects: int = Field(description="Number of values that are still under the key.")
     created_at: datetime
     retired_at: datetime | None = Field(description="When the key was destroyed; every value is under a newer one.")
+
+
+class SealedBox(BaseModel):
+    """HPKE (RFC 9180) in base mode; see docs/reference/sealed-delivery.md."""
+
+    format: Literal["hpke-x25519-hkdf-sha256-aes256gcm.v1"]
+    info: str = Field(description="Context of the sealed box. Opening the box requires exactly this text.")
+    box: str = Field(description="Encapsulated key (32 bytes) and ciphertext, base64.")

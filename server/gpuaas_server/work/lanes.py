@@ -33,6 +33,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "allocation": Lane.INTERACTIVE,
     "operation": Lane.INTERACTIVE,
     "instance_health": Lane.INTERACTIVE,
+    "instance_drift": Lane.INTERACTIVE,
     "terminal": Lane.INTERACTIVE,
     "publish_intent": Lane.BULK,
     "artifact_check": Lane.BULK,

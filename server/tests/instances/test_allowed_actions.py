@@ -5,7 +5,8 @@ from itertools import product
 
 import pytest
 
-from gpuaas_server.instances import members, service
+from gpuaas_server.instances import members, service, updates
+from gpuaas_server.instances.drift_schemas import InstanceUpdate
 from gpuaas_server.instances.machine import (
     TRANSITIONS,
     members_changeable,
@@ -80,6 +81,9 @@ async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
     add = MemberOperationCreate(kind="add", component_key="node", allocation_ids=[world.allocations[3]])
     if await accepts(world, lambda tx: members.member_operation_create(tx, caller(world), instance_id, add)):
         found.add("member_operation_create")
+    auto = InstanceUpdate(reconcile_policy="auto")
+    if await accepts(world, lambda tx: updates.instance_update(tx, *place, auto, lambda generation: None)):
+        found.add("instance_update")
     return found
 
 

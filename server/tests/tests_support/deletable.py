@@ -142,10 +142,12 @@ async def _apps(world: AppSite) -> str:
     await admin.post(f"{path}/controller-bindings", bound)
     await admin.post(f"/tenants/{world.tenant_id}/controller-consents", {"app": "echo"})
     await world.controller.work()  # which makes it a live replica
+    await world.publish(version="1.3.0", secrets=[{"key": "token", "source": "generated"}])
     instance_id, operation_id = await world.created()
     await world.controller.does(operation_id, "claim")
     lease = {"lease_token": world.controller.token, "recipient_key": Recipient.new().key}
     await world.controller.person.post(f"{path}/operations/{operation_id}/runtime-secrets", lease)
+    await world.controller.person.post(f"{path}/operations/{operation_id}/secrets", lease)
     await world.controller.does(operation_id, "complete")
     record: Json = {
         "source_key": "a/1",

@@ -42,6 +42,7 @@ ABSENCES = (
             "operation_give_back",
             "operation_machine_access",
             "runtime_secret_create",
+            "operation_secret_read",
             "instance_health_report",
             "app_usage_report",
         ),

@@ -18,6 +18,12 @@ APPS = [
         "Rotate the credential: a new secret replaces it.",
     ),
     ErrorKind(
+        "secret_missing",
+        409,
+        "A secret that the app needs has no value",
+        "Give it a value: `gpuaas instances secrets set`, or `--secret` with the launch.",
+    ),
+    ErrorKind(
         "credential_revoked",
         409,
         "The credential is revoked",
