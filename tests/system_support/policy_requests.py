@@ -166,6 +166,7 @@ RECIPES: dict[str, Recipe] = {
             "agent_task_result",
             "agent_host_certificate",
             "agent_probe_report",
+            "agent_log_report",
         ),
         Recipe(lambda caller, ids: {}),
     ),

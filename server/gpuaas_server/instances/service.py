@@ -16,6 +16,7 @@ from gpuaas_server.instances.allocation_changes import (
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
+from gpuaas_server.instances.log_targets import LogTarget, log_target
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.metering import Metered, metered
 from gpuaas_server.instances.modes import refuse_closed
@@ -48,6 +49,7 @@ from gpuaas_server.work import leases
 
 __all__ = [
     "InstanceFilter",
+    "LogTarget",
     "Metered",
     "allocation_ended",
     "allocation_has_members",
@@ -63,6 +65,7 @@ __all__ = [
     "instance_upgrade",
     "live_on_digest",
     "live_on_version",
+    "log_target",
     "metered",
     "tenant_trust_changed",
     "version_retired",
