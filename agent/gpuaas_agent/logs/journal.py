@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import IO
 
 from gpuaas_agent.commands import ENVIRONMENT, Deadline
 from gpuaas_agent.failures import TaskFailure
@@ -103,7 +104,7 @@ def read_page(journal: Journal, spec: LogSpec, deadline: Deadline) -> Portion:
                 break
     if backwards:
         portion.lines.reverse()
-    return portion
+    return _with_rest(portion, entries)
 
 
 def read_news(journal: Journal, spec: LogSpec, deadline: Deadline) -> Portion:
@@ -115,13 +116,42 @@ def read_news(journal: Journal, spec: LogSpec, deadline: Deadline) -> Portion:
                 continue
             while not portion.take(line, spec.limit):
                 portion.drop_oldest()
+    return _with_rest(portion, entries)
+
+
+@dataclass
+class Entries:
+    """The output of a running journalctl. `cut_short`: there may be more, but the look took too long or saw too much."""
+
+    output: IO[bytes] | None = None
+    cut_short: bool = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self.output is None:
+            return
+        for number, entry in enumerate(read_entries(self.output)):
+            if number >= _MOST_ENTRIES:
+                self.cut_short = True
+                return
+            if not entry.endswith(b"\n"):
+                return  # the program was ended within an entry
+            yield entry
+
+
+def _with_rest(portion: Portion, entries: Entries) -> Portion:
+    if entries.cut_short and not portion.lines:
+        raise TaskFailure(
+            "journal_slow",
+            "Reading the journal took too long",
+            "Ask for a shorter time, or try again.",
+            retryable=True,
+        )
+    portion.more = portion.more or entries.cut_short
     return portion
 
 
-def _wanted(entries: Iterator[bytes], spec: LogSpec) -> Iterator[LogLine]:
-    for number, entry in enumerate(entries):
-        if number >= _MOST_ENTRIES:
-            return
+def _wanted(entries: Entries, spec: LogSpec) -> Iterator[LogLine]:
+    for entry in entries:
         line = parse_entry(entry, spec.units)
         if line is None or (spec.source is not None and line.source != spec.source):
             continue
@@ -130,10 +160,11 @@ def _wanted(entries: Iterator[bytes], spec: LogSpec) -> Iterator[LogLine]:
 
 
 @contextmanager
-def _entries(journal: Journal, spec: LogSpec, deadline: Deadline, *, backwards: bool) -> Iterator[Iterator[bytes]]:
+def _entries(journal: Journal, spec: LogSpec, deadline: Deadline, *, backwards: bool) -> Iterator[Entries]:
     """Run journalctl for as long as the block reads; it is ended after a few seconds in any case."""
+    entries = Entries()
     if not journal.descriptors:
-        yield iter(())
+        yield entries
         return
     seconds = min(_LOOK_SECONDS, deadline.require("reading the journal"))
     ends = time.monotonic() + seconds
@@ -141,12 +172,16 @@ def _entries(journal: Journal, spec: LogSpec, deadline: Deadline, *, backwards: 
         raise TaskFailure("journal_busy", "Others read the journal of this host", "Try again.", retryable=True)
     try:
         program = _start(_command(journal, spec, backwards=backwards), journal)
-        timer = threading.Timer(max(0.1, ends - time.monotonic()), program.kill)
+
+        def cut_short() -> None:
+            entries.cut_short = True
+            program.kill()
+
+        timer = threading.Timer(max(0.1, ends - time.monotonic()), cut_short)
         timer.start()
         try:
-            if program.stdout is None:
-                raise RuntimeError("the program has no output")
-            yield read_entries(program.stdout)
+            entries.output = program.stdout
+            yield entries
         finally:
             timer.cancel()
             program.kill()

@@ -14,7 +14,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import NOT_REPORTED
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.logs.readers import LogReader, LogReaders, Portion
-from gpuaas_server.logs.schemas import LEVELS, LogLine, LogPage, LogPortion, Order, PortionLine
+from gpuaas_server.logs.schemas import LEVELS, MOST_LINES, LogLine, LogPage, LogPortion, Order, PortionLine
 from gpuaas_server.logs.text import shown_text
 from gpuaas_server.logs.tickets import Ticket, write_ticket
 from gpuaas_server.work import leases
@@ -205,10 +205,11 @@ def _microseconds(moment: datetime) -> int:
 
 def following(query: LogQuery) -> LogQuery:
     """The query of a stream: after its cursor, from its time on, or with the newest lines first."""
-    forwards = query.cursor is not None or query.since is not None
-    return replace(query, follow=True, order="oldest" if forwards else "newest", until=None)
+    if query.cursor is not None or query.since is not None:
+        return replace(query, follow=True, order="oldest", limit=MOST_LINES, until=None)
+    return replace(query, follow=True, order="newest", until=None)
 
 
 def after_cursor(query: LogQuery, cursor: str | None) -> LogQuery:
     """The query of a stream that goes on after a line that it has shown."""
-    return query if cursor is None else replace(query, cursor=cursor, order="oldest", limit=500)
+    return query if cursor is None else replace(query, cursor=cursor, order="oldest", limit=MOST_LINES)
