@@ -15,7 +15,7 @@ from gpuaas_sdk.wire import QueryValue
 
 # The server sends a comment every 10 to 15 s.
 SILENCE_SECONDS = 45.0
-MOST_FAILURES = 6  # in a row, before the error is raised
+MOST_FAILURES = 12  # in a row, before the error is raised
 MAX_PAUSE = 5.0
 
 
