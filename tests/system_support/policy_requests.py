@@ -244,6 +244,7 @@ RECIPES: dict[str, Recipe] = {
     "instance_list": READ,
     "instance_show": READ_OF_APP,
     "instance_timeline": READ_OF_APP,
+    "log_read": Recipe(answers=SUCCESS | NOT_NOW),  # NOT_NOW: an earlier call has ended its only member
     **{f"instance_{kind}": Recipe({}, answers=SUCCESS | NOT_NOW) for kind in _OPERATIONS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),
