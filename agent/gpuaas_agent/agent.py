@@ -18,6 +18,7 @@ from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust, stored_form
+from gpuaas_agent.logs.registry import LogRegistry
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.node_key import NodeKeyRenewal
 from gpuaas_agent.own_state import OwnState
@@ -58,6 +59,7 @@ class Agent:
             self._rotate_node_key,
             own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
             probes=reporter.registry,
+            logs=LogRegistry(self._send_logs),
         )
         self.loop = TaskLoop(
             identity.node_id,
@@ -120,6 +122,9 @@ class Agent:
             except TaskFailure as problem:
                 log.warning("probes_not_resumed", resource_id=envelope.resource_id, code=problem.code)
                 self._journal.forget_resource(envelope.resource_id)
+
+    def _send_logs(self, read_id: str, portion: dict[str, object]) -> dict[str, object]:
+        return self._wire.call("POST", f"/logs/{read_id}", portion)
 
     def _identity_in_memory(self) -> dict[str, object]:
         """Return the node's identity and trust, in the form of node.json."""

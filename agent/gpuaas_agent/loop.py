@@ -22,6 +22,7 @@ from gpuaas_agent.state import TaskJournal
 _LONGEST_BACKOFF = 30.0
 # Twice the terminals of one allocation: a shell that does not answer occupies its thread for 20 seconds.
 _TERMINAL_THREADS = 16
+_LOG_THREADS = 4
 
 
 class Backoff:
@@ -70,6 +71,8 @@ class TaskLoop:
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="task")
         # A separate pool: tenants open many terminals, and a release must not wait behind them.
         self._terminal_pool = ThreadPoolExecutor(max_workers=_TERMINAL_THREADS, thread_name_prefix="terminal")
+        self._log_pool = ThreadPoolExecutor(max_workers=_LOG_THREADS, thread_name_prefix="logs")
+        self._pools = {"terminal": self._terminal_pool, "logs": self._log_pool}
         self._lock = threading.Lock()
         self._accepted: set[str] = set()
         self._queues: dict[str, list[tuple[SignedTask, Envelope]]] = {}
@@ -94,6 +97,7 @@ class TaskLoop:
             backoff.pause(self.stop)
         self._pool.shutdown(wait=False)
         self._terminal_pool.shutdown(wait=False)
+        self._log_pool.shutdown(wait=False)
 
     def poll_once(self) -> bool:
         """Run one long poll. Returns False if none of the offered tasks could be used."""
@@ -143,7 +147,7 @@ class TaskLoop:
             queue = self._queues.setdefault(envelope.resource_id, [])
             queue.append((task, envelope))
             if len(queue) == 1:
-                pool = self._terminal_pool if envelope.kind == "terminal" else self._pool
+                pool = self._pools.get(envelope.kind, self._pool)
                 pool.submit(self._drain_queue, envelope.resource_id)
 
     def _drain_queue(self, resource_id: str) -> None:
@@ -180,7 +184,7 @@ class TaskLoop:
             )
         if self._report(envelope, stored):
             # Their resource gets no further task, or one whose generation need not be compared.
-            once = envelope.kind in ("inspect", "terminal") or _ends_probes(envelope)
+            once = envelope.kind in ("inspect", "terminal", "logs") or _ends_probes(envelope)
             self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not once)
 
     def _execute(self, task: SignedTask, envelope: Envelope) -> protocol.Result:

@@ -13,6 +13,8 @@ from gpuaas_agent.discovery import discover
 from gpuaas_agent.drivers.registry import DriverRegistry
 from gpuaas_agent.drivers.seam import CertifyHost, Plan, TaskContext
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
+from gpuaas_agent.logs.registry import LogRegistry
+from gpuaas_agent.logs.spec import LogSpec, parse_logs
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import PhaseRunner, Step
 from gpuaas_agent.probes.registry import ProbeRegistry
@@ -31,6 +33,7 @@ class TaskExecutor:
     rotate_node_key: Callable[[], str | None] = lambda: None
     own_state: OwnState | None = None
     probes: ProbeRegistry = field(default_factory=ProbeRegistry)
+    logs: LogRegistry = field(default_factory=lambda: LogRegistry(lambda _, __: {}))
 
     def execute(
         self,
@@ -78,6 +81,8 @@ class TaskExecutor:
             return self.drivers.for_shape(inspect.shape).inspect(inspect, context)
         if envelope.kind == "terminal":
             return self._terminal(specs.parse_terminal(raw), deadline)
+        if envelope.kind == "logs":
+            return self._logs(parse_logs(raw), deadline)
         if envelope.kind == "probe":
             return self._probe(parse_probes(raw), envelope.generation)
         if envelope.kind not in ("deprovision", "wipe", "verify_wipe"):
@@ -93,6 +98,8 @@ class TaskExecutor:
             plan.steps.insert(0, Step("hang_up", lambda: f"{self.terminals.hang_up(release.allocation_id)} terminals"))
             end = Step("end_probes", lambda: f"{self.probes.end_allocation(release.allocation_id)} members")
             plan.steps.insert(1, end)
+            unread = Step("end_log_readers", lambda: f"{self.logs.end_allocation(release.allocation_id)} readers")
+            plan.steps.insert(2, unread)
             return plan
         if envelope.kind == "wipe":
             return driver.wipe(release, context)
@@ -101,6 +108,14 @@ class TaskExecutor:
     def _terminal(self, spec: specs.TerminalSpec, deadline: Deadline) -> Plan:
         ssh_target = self.drivers.for_shape(spec.shape).ssh_target(spec.allocation_id)
         return Plan(steps=[Step("open", lambda: self.terminals.open(spec, ssh_target, deadline))])
+
+    def _logs(self, spec: LogSpec, deadline: Deadline) -> Plan:
+        driver = self.drivers.for_shape(spec.shape)
+
+        def read() -> str:
+            return self.logs.read(spec, lambda: driver.log_files(spec.allocation_id), deadline)
+
+        return Plan(steps=[Step("read", read)])
 
     def _probe(self, spec: ProbeSpec, generation: int) -> Plan:
         def watch() -> str:

@@ -18,6 +18,7 @@ from gpuaas_cli.commands import (
     deletions,
     events,
     instances,
+    logs,
     members,
     nodes,
     operations,
@@ -80,6 +81,7 @@ for name, room in (
     ("config", config),
 ):
     app.add_typer(room.group, name=name)
+logs.add_to(app)
 up.add_to(app)
 add_plugins(app)
 

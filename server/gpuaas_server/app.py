@@ -39,6 +39,9 @@ from gpuaas_server.kernel.http.edge import Edge, is_local
 from gpuaas_server.kernel.http.problems import declared, install_problem_handlers
 from gpuaas_server.kernel.http.streams import StreamLimits
 from gpuaas_server.kernel.metrics import registry
+from gpuaas_server.logs import endpoints as logs
+from gpuaas_server.logs.delivery import LogDelivery
+from gpuaas_server.logs.readers import LogReaders
 from gpuaas_server.nodes import agent_endpoints
 from gpuaas_server.nodes import endpoints as nodes
 from gpuaas_server.nodes import maintenance_endpoints as maintenance
@@ -69,6 +72,7 @@ NOUNS = (
     events,
     access,
     terminals,
+    logs,
     projects,
     members,
     identity,
@@ -150,6 +154,8 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.agent_gate = AgentGate(platform)
     app.state.terminals = RelayServer(platform)
+    app.state.log_readers = LogReaders(platform.settings.log_readers_per_host)
+    app.state.log_delivery = LogDelivery(platform.sealer, app.state.log_readers, app.state.terminals)
     app.state.streams = StreamLimits(platform.settings)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)

@@ -166,6 +166,7 @@ RECIPES: dict[str, Recipe] = {
             "agent_task_result",
             "agent_host_certificate",
             "agent_probe_report",
+            "agent_log_report",
         ),
         Recipe(lambda caller, ids: {}),
     ),
@@ -253,6 +254,7 @@ RECIPES: dict[str, Recipe] = {
         ids={"operation_id": "absent_operation_id"},
     ),
     "instance_update": Recipe({"reconcile_policy": "notify"}, answers=SUCCESS | NOT_NOW),
+    "log_read": Recipe(answers=SUCCESS | NOT_NOW),  # NOT_NOW: an earlier call has ended its only member
     **{f"instance_{kind}": Recipe({}, answers=SUCCESS | NOT_NOW) for kind in _OPERATIONS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),

@@ -32,6 +32,7 @@ from gpuaas_agent.host.baseline import (
 )
 from gpuaas_agent.host.host_target import HostBaseline, HostTarget
 from gpuaas_agent.host.inspection import Inspection, wire
+from gpuaas_agent.host.rooted import RootedFiles
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -114,6 +115,10 @@ class HostDriver:
         self._ledger.require_served(allocation_id)
         addresses = (self._config.effective_address(), "127.0.0.1")
         return ProbeTarget(addresses, contextlib.nullcontext, units.is_active)
+
+    def log_files(self, allocation_id: str) -> RootedFiles:
+        self._ledger.require_served(allocation_id)
+        return RootedFiles(Path("/"))
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpuaas_agent.commands import Deadline
+from gpuaas_agent.host.rooted import RootedFiles
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -78,6 +79,9 @@ class Driver(Protocol):
 
     def probe_target(self, allocation_id: str) -> ProbeTarget:
         """Return where the probes of an allocation go that this host serves."""
+
+    def log_files(self, allocation_id: str) -> RootedFiles:
+        """Return the files of an allocation that this host serves, as its first process sees them; for its journal."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
 

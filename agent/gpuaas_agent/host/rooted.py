@@ -59,6 +59,13 @@ class RootedFiles:
                 return file.read(_LARGEST)
 
     @contextmanager
+    def opened_file(self, path: str) -> Iterator[int | None]:
+        """Open a regular file for reading by another program; None if it does not exist or is of another kind."""
+        with self._opened(path, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
+            is_file = descriptor is not None and stat.S_ISREG(os.fstat(descriptor).st_mode)
+            yield descriptor if is_file else None
+
+    @contextmanager
     def _opened(self, path: str, flags: int) -> Iterator[int | None]:
         with self._parent(path, follow_last=True) as found:
             try:

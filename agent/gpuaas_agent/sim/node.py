@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import random
@@ -17,9 +18,11 @@ from gpuaas_agent.claims import NOT_UNDERSTOOD
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
+from gpuaas_agent.logs.spec import LogSpec, parse_logs
 from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
 from gpuaas_agent.probes.spec import parse_probes
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
+from gpuaas_agent.sim import sim_lines
 from gpuaas_agent.sim.answers import SimHost
 from gpuaas_agent.sim.http import Connection
 from gpuaas_agent.sim.inventory import make_address, make_inventory, make_other_address
@@ -241,12 +244,29 @@ class SimNode:
         path = f"/tasks/{envelope.task_id}/result"
         try:
             await self._retry_until_answered(lambda: self._call("POST", path, result.wire(), connection))
+            if envelope.kind == "logs" and result.status == "succeeded" and not chosen:
+                with contextlib.suppress(Unreachable):
+                    await self._bring_lines(parse_logs(envelope.spec), connection)
             if envelope.kind == "probe" and result.status == "succeeded" and not chosen:
                 await self._report_probes(envelope)
         except Refused:
             pass  # the server no longer needs the result
         finally:
             self._accepted.discard(envelope.task_id)
+
+    async def _bring_lines(self, spec: LogSpec, connection: Connection) -> None:
+        """Bring lines as a real agent would; a simulated app writes one every few seconds while somebody follows."""
+        lines = sim_lines.lines_of(spec, time.time())
+        path = f"/logs/{spec.read_id}"
+        began = time.monotonic()
+        while time.monotonic() - began < sim_lines.LONGEST_SECONDS:
+            body = sim_lines.portion(spec, lines)
+            answer = await self._call("POST", path, body, connection)
+            if not spec.follow or answer.get("watched") is not True:
+                return
+            spec = sim_lines.after(spec, lines)
+            await asyncio.sleep(sim_lines.PERIOD_SECONDS)
+            lines = sim_lines.lines_of(spec, time.time())
 
     async def _report_probes(self, envelope: Envelope) -> None:
         """Say once what the probes of a member say; a simulated app does not change."""

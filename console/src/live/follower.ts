@@ -11,12 +11,12 @@ const SILENCE_MS = 40_000;
 
 export type LiveState = "connecting" | "live" | "lost" | "refused";
 
-export interface Wiring {
+export interface Wiring<Told = Event> {
   /** Opens the stream after a place; without one, from now on: it asks for the place first. */
   open: (after: string, signal: AbortSignal) => Promise<Response>;
   /** A cursor that goes on from now. */
   now: (signal: AbortSignal) => Promise<string>;
-  onEvent: (event: Event) => void;
+  onEvent: (event: Told) => void;
   onState: (state: LiveState, attempt: number) => void;
   /** The stream is open from a place that we did not know before: what was read earlier may be stale. */
   onFresh: () => void;
@@ -30,12 +30,12 @@ export function refuseIfRefused(response: Response): void {
   if ([401, 403, 404].includes(response.status)) throw new Refused(`events answered ${response.status}`);
 }
 
-export class Follower {
+export class Follower<Told = Event> {
   private place: string | undefined;
   private opened = 0;
   private running = new AbortController();
 
-  constructor(private readonly wiring: Wiring) {}
+  constructor(private readonly wiring: Wiring<Told>) {}
 
   get paused(): boolean {
     return this.running.signal.aborted;
@@ -87,7 +87,7 @@ export class Follower {
       const { done, value } = await heard(reader.read(), silence);
       if (done) return;
       for (const frame of frames.push(text.decode(value, { stream: true }))) {
-        this.wiring.onEvent(JSON.parse(printableJson(frame.data)) as Event);
+        this.wiring.onEvent(JSON.parse(printableJson(frame.data)) as Told);
         if (frame.id) this.place = frame.id;
       }
     }

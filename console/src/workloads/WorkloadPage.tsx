@@ -5,6 +5,7 @@ import type { Instance } from "../api/types";
 import { useProject } from "../app/project";
 import type { Manifest } from "../catalog/manifest";
 import { useCatalogEntry } from "../catalog/queries";
+import { LogPanel } from "../logs/LogPanel";
 import { OperationTable } from "../operations/OperationTable";
 import { Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
@@ -93,6 +94,9 @@ function Shown({ instance }: { instance: Instance }) {
         <Health instance={instance} nameOf={nameOf} />
         <Drift instance={instance} nameOf={nameOf} />
         {!gone && <MemberPanel instance={instance} manifest={manifest} members={members} />}
+        {instance.allowed_actions.includes("log_read") && (
+          <LogPanel instance={instance} members={members.rows.filter((one) => one.removed_at === null)} />
+        )}
         <div className="columns">
           <div className="stack">
             {!gone && <Access instance={instance} />}

@@ -9,6 +9,7 @@ from gpuaas_sdk.aio.access_credentials import AccessCredentials
 from gpuaas_sdk.aio.allocations import Allocations
 from gpuaas_sdk.aio.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.aio.events import Events
+from gpuaas_sdk.aio.logs import Logs
 from gpuaas_sdk.aio.operations import Instances, Operations
 from gpuaas_sdk.aio.tokens import TokenManager
 from gpuaas_sdk.aio.transport import Transport, WebSocketTarget
@@ -32,6 +33,7 @@ class AsyncClient(CallGroups):
     artifacts: Artifacts
     events: Events
     instances: Instances
+    logs: Logs
     operations: Operations
     publish_intents: PublishIntents
 
@@ -68,6 +70,7 @@ class AsyncClient(CallGroups):
         self.artifacts = Artifacts(transport)
         self.events = Events(transport)
         self.instances = Instances(transport)
+        self.logs = Logs(transport)
         self.operations = Operations(transport)
         self.publish_intents = PublishIntents(transport)
 

@@ -41,6 +41,7 @@ from gpuaas_sdk.generated.models import (
     InstanceTimeline,
     IssuedSshCertificate,
     LeaseRenewed,
+    LogPage,
     MachineAccess,
     MaintenanceWindow,
     Me,
@@ -1329,6 +1330,38 @@ class InstancesCalls(Calls):
         return self._pages(InstanceSummary, request)
 
 
+class LogsCalls(Calls):
+    async def read(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        member: str | None = None,
+        order: str | None = None,
+        since: datetime | None = None,
+        source: str | None = None,
+        until: datetime | None = None,
+    ) -> LogPage:
+        """Read the lines that a member's units wrote to its host's journal. With `Accept: text/event-stream` the answer follows:
+        the newest `limit` lines, or those after `cursor`, and then each line as it is written."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "instances", instance_id, "logs"),
+            query={
+                "cursor": cursor,
+                "limit": limit,
+                "member": member,
+                "order": order,
+                "since": since,
+                "source": source,
+                "until": until,
+            },
+        )
+        return await self._read(LogPage, request)
+
+
 class MaintenanceWindowsCalls(Calls):
     async def cancel(
         self, maintenance_window_id: str, reason: str, *, generation: int | None = None
@@ -2537,6 +2570,7 @@ class CallGroups:
         self.events = EventsCalls(transport)
         self.host_reports = HostReportsCalls(transport)
         self.instances = InstancesCalls(transport)
+        self.logs = LogsCalls(transport)
         self.maintenance_windows = MaintenanceWindowsCalls(transport)
         self.me = MeCalls(transport)
         self.nodes = NodesCalls(transport)

@@ -65,6 +65,8 @@ __all__ = [
     "InstanceVersion",
     "IssuedSshCertificate",
     "LeaseRenewed",
+    "LogLine",
+    "LogPage",
     "MachineAccess",
     "Maintenance",
     "MaintenanceWindow",
@@ -1150,6 +1152,37 @@ class LeaseRenewed(Resource):
     lease_until: datetime | None = None
     # Whether cancellation was requested. Stop at the next safe point and fail the operation.
     cancel_requested: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogLine(Resource):
+    """A line of a member's log. Its host wrote it: control characters are replaced, and known forms of secrets are masked."""
+
+    # Position of the line in the host's journal.
+    cursor: str = ""
+    # When the host's journal received the line, by the host's clock.
+    at: datetime | None = None
+    member_id: str = ""
+    # The unit that wrote the line.
+    source: str = ""
+    level: str | None = None
+    text: str = ""
+    # Whether the line was longer than is shown.
+    cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogPage(Resource):
+    """A page of lines, always in the order of time."""
+
+    member_id: str = ""
+    lines: list[LogLine] = field(default_factory=list)
+    # Send as `cursor` with the same `order` for the next page; null when there is no more.
+    next_cursor: str | None = None
+    # Position of the newest line of this page: follow from here. Null for an empty page.
+    newest_cursor: str | None = None
+    # Lines that were not shown because there were too many at once.
+    left_out: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,7 @@ from gpuaas_sdk.generated.models import (
     InstanceTimeline,
     IssuedSshCertificate,
     LeaseRenewed,
+    LogPage,
     MachineAccess,
     MaintenanceWindow,
     Me,
@@ -1321,6 +1322,38 @@ class InstancesCalls(Calls):
         return self._pages(InstanceSummary, request)
 
 
+class LogsCalls(Calls):
+    def read(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        member: str | None = None,
+        order: str | None = None,
+        since: datetime | None = None,
+        source: str | None = None,
+        until: datetime | None = None,
+    ) -> LogPage:
+        """Read the lines that a member's units wrote to its host's journal. With `Accept: text/event-stream` the answer follows:
+        the newest `limit` lines, or those after `cursor`, and then each line as it is written."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "instances", instance_id, "logs"),
+            query={
+                "cursor": cursor,
+                "limit": limit,
+                "member": member,
+                "order": order,
+                "since": since,
+                "source": source,
+                "until": until,
+            },
+        )
+        return self._read(LogPage, request)
+
+
 class MaintenanceWindowsCalls(Calls):
     def cancel(self, maintenance_window_id: str, reason: str, *, generation: int | None = None) -> MaintenanceWindow:
         """Cancel a maintenance window that has not begun. The projects are notified, and a cordon that the window made ends."""
@@ -2521,6 +2554,7 @@ class CallGroups:
         self.events = EventsCalls(transport)
         self.host_reports = HostReportsCalls(transport)
         self.instances = InstancesCalls(transport)
+        self.logs = LogsCalls(transport)
         self.maintenance_windows = MaintenanceWindowsCalls(transport)
         self.me = MeCalls(transport)
         self.nodes = NodesCalls(transport)

@@ -14,6 +14,7 @@ from gpuaas_sdk.sync.access_credentials import AccessCredentials
 from gpuaas_sdk.sync.allocations import Allocations
 from gpuaas_sdk.sync.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.sync.events import Events
+from gpuaas_sdk.sync.logs import Logs
 from gpuaas_sdk.sync.operations import Instances, Operations
 from gpuaas_sdk.sync.tokens import TokenManager
 from gpuaas_sdk.sync.transport import Transport, WebSocketTarget
@@ -33,6 +34,7 @@ class Client(CallGroups):
     artifacts: Artifacts
     events: Events
     instances: Instances
+    logs: Logs
     operations: Operations
     publish_intents: PublishIntents
 
@@ -69,6 +71,7 @@ class Client(CallGroups):
         self.artifacts = Artifacts(transport)
         self.events = Events(transport)
         self.instances = Instances(transport)
+        self.logs = Logs(transport)
         self.operations = Operations(transport)
         self.publish_intents = PublishIntents(transport)
 

@@ -219,8 +219,8 @@ async def mark_failed(tx: Tx, task_id: str, failure: FailureDocument) -> None:
 # stay until its history goes as a whole.
 _REPEATED = ("discover", "sync_access")
 # Tasks whose result was written down elsewhere for good: a receipt keeps what the look showed, a terminal how it ended, a
-# member what its probes say.
-_TOLD = ("inspect", "terminal", "probe")
+# member what its probes say, a reader of logs got its lines.
+_TOLD = ("inspect", "terminal", "probe", "logs")
 
 
 async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:

@@ -180,6 +180,7 @@ RULES: dict[str, Rule] = {
     "agent_host_certificate": _AGENT,
     "agent_probe_report": _AGENT,
     "agent_terminal_stream": _AGENT,
+    "agent_log_report": _AGENT,
     # Machine access: the tenant's data plane, so not for operators
     "ssh_key_list": _PEOPLE,
     "ssh_key_create": _PEOPLE,
@@ -237,6 +238,8 @@ RULES: dict[str, Rule] = {
     "instance_secret_set": _OPERATE_APPS,
     "instance_secret_rotate": _OPERATE_APPS,
     "operation_secret_read": _CONTROL,
+    # What apps write is the tenant's data, so not for operators
+    "log_read": _OPERATE_APPS,
     **_INSTANCE_OPERATIONS,
     "instance_health_report": _CONTROL,
     # To serve a further project, the same is asked in that one: see instances/served_projects.py

@@ -19,6 +19,7 @@ from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.instance_secrets import GivenValue
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
+from gpuaas_server.instances.log_targets import LogTarget, log_target
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.metering import Metered, metered
 from gpuaas_server.instances.modes import refuse_closed
@@ -51,6 +52,7 @@ from gpuaas_server.work import leases
 
 __all__ = [
     "InstanceFilter",
+    "LogTarget",
     "Metered",
     "allocation_ended",
     "allocation_has_members",
@@ -66,6 +68,7 @@ __all__ = [
     "instance_upgrade",
     "live_on_digest",
     "live_on_version",
+    "log_target",
     "metered",
     "tenant_trust_changed",
     "version_retired",

@@ -43,7 +43,8 @@ def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
 
 def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     shared = _shared(row, caller)
-    shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
+    reading = [] if row.decommissioned_at is not None else ["log_read"]
+    shared["allowed_actions"] += identity.allowed_actions(caller, [*_serving(row), *reading])
     return Instance(
         **shared,
         inputs=row.inputs,

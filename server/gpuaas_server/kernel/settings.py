@@ -254,10 +254,13 @@ class Settings(BaseSettings):
         default=8, ge=1, description="Largest number of open terminals on one allocation."
     )
     terminals_per_user: int = Field(default=16, ge=1, description="Largest number of open terminals of one person.")
+    log_readers_per_host: int = Field(
+        default=16, ge=1, description="Largest number of readers of the logs of one host at one api process."
+    )
     peer_bind: str = Field(
         default="127.0.0.1:0",
-        description="Address at which api processes reach each other, for a terminal whose two streams are at different"
-        " processes. Port 0: a free one. For apis on several machines: an address that all of them reach; beyond"
+        description="Address at which api processes reach each other, for a terminal or a log whose two streams are at"
+        " different processes. Port 0: a free one. For apis on several machines: an address that all of them reach; beyond"
         " loopback it uses TLS.",
     )
     idempotency_hours: int = Field(default=24, ge=1, description="How long answers are stored for repeated requests.")

@@ -27,6 +27,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
+from gpuaas_server.logs.reconciler import LogReadReconciler
 from gpuaas_server.nodes.machine import SUBJECT as ALL_NODES
 from gpuaas_server.nodes.reconciler import MaintenanceReconciler, NodeLivenessReconciler
 from gpuaas_server.pki import service as pki
@@ -58,6 +59,7 @@ def build_worker(platform: Platform) -> Worker:
             InstanceFlagReconciler(),
             ControllerLeasesReconciler(),
             TerminalReconciler(),
+            LogReadReconciler(),
             AccessEndReconciler(),
             OperationAccessEndReconciler(),
             SshKeysDeleteReconciler(),

@@ -35,6 +35,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "instance_health": Lane.INTERACTIVE,
     "instance_drift": Lane.INTERACTIVE,
     "terminal": Lane.INTERACTIVE,
+    "log_read": Lane.INTERACTIVE,
     "publish_intent": Lane.BULK,
     "artifact_check": Lane.BULK,
     "artifact_delete": Lane.BULK,

@@ -47,7 +47,7 @@ async def test_an_unreachable_database_takes_no_rights_away(platform: Platform) 
 async def test_a_process_that_answers_nothing_is_not_kept_a_line_to(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuaas_server.terminals.relay_server.MEET_SECONDS", 0.2)
+    monkeypatch.setattr("gpuaas_server.peers.service.MEET_SECONDS", 0.2)
     left = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

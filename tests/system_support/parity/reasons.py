@@ -22,6 +22,7 @@ ABSENCES = (
             "agent_host_certificate",
             "agent_inventory",
             "agent_key_rotate",
+            "agent_log_report",
             "agent_probe_report",
             "agent_task_poll",
             "agent_task_progress",

@@ -204,6 +204,26 @@ APPS = [
         True,
     ),
     ErrorKind(
+        "log_source_missing",
+        409,
+        "There is no log to read",
+        "Read the log of another member. An app's log is that of the units in its manifest's footprint.",
+    ),
+    ErrorKind(
+        "log_host_away",
+        504,
+        "The host of the log does not answer",
+        "Try again. If it lasts, look at the member: recover it, or replace it with another allocation.",
+        True,
+    ),
+    ErrorKind(
+        "log_read_failed",
+        502,
+        "The host could not read the log",
+        "Try again. If it fails again, ask an operator to look at the agent of the host.",
+        True,
+    ),
+    ErrorKind(
         "agent_too_old",
         409,
         "The host's agent is too old for this inspection",

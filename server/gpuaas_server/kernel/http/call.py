@@ -147,6 +147,12 @@ class Call:
         paces: TenantPaces = self.request.app.state.gate.paces
         await paces.upload_bytes.wait_turn(self.caller.tenant_id, size_bytes)
 
+    async def pace_task(self) -> None:
+        """Wait for the tenant's turn, as for a change: a read that needs a host costs as much."""
+        if self.actor.tenant_id:
+            paces: TenantPaces = self.request.app.state.gate.paces
+            await paces.changes.wait_turn(self.actor.tenant_id)
+
     def _count_changes(self, further: int) -> None:
         """Count what one request asks for beyond its first resource, or, below zero, take it back."""
         if further and self.actor.tenant_id:  # the platform's own people belong to no tenant

@@ -1,0 +1,95 @@
+"""Logs of members: their lines page by page, or as they are written."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+from gpuaas_sdk.aio.log_watch import LinesLeftOut, LogWatch
+from gpuaas_sdk.generated.aio import LogsCalls
+from gpuaas_sdk.generated.models import LogLine
+from gpuaas_sdk.wire import path_of
+
+PAGE_SIZE = 500
+
+
+class Logs(LogsCalls):
+    async def lines(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        member: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> AsyncIterator[LogLine]:
+        """Yields every line that a member's host has now, oldest first."""
+        cursor: str | None = None
+        while True:
+            page = await self.read(
+                project_id,
+                instance_id,
+                member=member,
+                source=source,
+                since=since,
+                until=until,
+                order="oldest",
+                limit=PAGE_SIZE,
+                cursor=cursor,
+            )
+            for line in page.lines:
+                yield line
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    async def tail(
+        self,
+        project_id: str,
+        instance_id: str,
+        count: int,
+        *,
+        member: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[LogLine]:
+        """Returns the newest `count` lines of a member, oldest first."""
+        found: list[LogLine] = []
+        cursor: str | None = None
+        while len(found) < count:
+            page = await self.read(
+                project_id,
+                instance_id,
+                member=member,
+                source=source,
+                since=since,
+                until=until,
+                order="newest",
+                limit=min(PAGE_SIZE, count - len(found)),
+                cursor=cursor,
+            )
+            found = [*page.lines, *found]
+            if page.next_cursor is None:
+                break
+            cursor = page.next_cursor
+        return found
+
+    async def follow(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        member: str | None = None,
+        source: str | None = None,
+        since: datetime | None = None,
+        tail: int = 100,
+        after: str | None = None,
+        deadline: float | None = None,
+    ) -> AsyncIterator[LogLine | LinesLeftOut]:
+        """Yields lines as they are written, without end or until the deadline (seconds). It begins after the line `after`,
+        at `since`, or with the newest `tail` lines. What was too much at once is counted by a `LinesLeftOut`.
+        """
+        path = path_of("projects", project_id, "instances", instance_id, "logs")
+        query = {"member": member, "source": source, "since": since, "limit": max(1, tail)}
+        async for one in LogWatch(self._transport, path, query, after=after, deadline=deadline):
+            yield one

@@ -1,0 +1,82 @@
+"""What waits for a reader is bounded, and goes to the right process."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.logs.delivery import LogDelivery
+from gpuaas_server.logs.readers import MOST_CHARACTERS, MOST_WAITING, LogReader, LogReaders, Portion
+from gpuaas_server.logs.schemas import LogLine, LogPortion, PortionLine
+from gpuaas_server.logs.tickets import Ticket, write_ticket
+from gpuaas_server.peers.service import PeerServer
+
+NODE, READ, MEMBER = "nod_1", "lgr_1", "mem_1"
+
+
+def line(number: int, text: str = "x") -> LogLine:
+    at = datetime.fromtimestamp(number, UTC)
+    return LogLine(
+        cursor=f"s=1;i={number:x}", at=at, member_id=MEMBER, source="a.service", level=None, text=text, cut=False
+    )
+
+
+def test_a_slow_reader_gets_the_newest_lines_and_the_number_of_the_others() -> None:
+    reader = LogReader()
+    for begin in range(0, 3 * MOST_WAITING, 500):
+        reader.deliver(Portion([line(n) for n in range(begin, begin + 500)]))
+    taken = reader.take()
+    assert taken is not None
+    assert (len(taken.lines), taken.left_out) == (MOST_WAITING, 2 * MOST_WAITING)
+    assert taken.lines[-1] == line(3 * MOST_WAITING - 1)
+    reader.deliver(Portion([line(n, "y" * 4096) for n in range(500)]))
+    taken = reader.take()
+    assert taken is not None
+    assert sum(len(one.text) for one in taken.lines) <= MOST_CHARACTERS
+    assert taken.left_out == 500 - len(taken.lines) > 0
+
+
+def test_a_portion_that_comes_twice_is_shown_once() -> None:
+    reader = LogReader()
+    for _ in range(2):
+        reader.deliver(Portion([line(1), line(2)]))
+    taken = reader.take()
+    assert taken is not None
+    assert taken.lines == [line(1), line(2)]
+    assert reader.take() is None
+
+
+def test_readers_of_one_host_are_limited_and_those_of_another_are_not() -> None:
+    readers = LogReaders(1)
+    with readers.reading("lgr_a", NODE), pytest.raises(Problem, match="limit"), readers.reading("lgr_b", NODE):
+        pass
+    with readers.reading("lgr_c", "nod_2"), readers.reading("lgr_d", NODE):
+        pass
+
+
+async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of_their_node(platform: Platform) -> None:
+    here, there = LogReaders(4), LogReaders(4)
+    reading, receiving = PeerServer(platform), PeerServer(platform)
+    LogDelivery(platform.sealer, here, reading)
+    elsewhere = LogDelivery(platform.sealer, there, receiving)
+    lines = [
+        PortionLine(cursor=f"s=1;i={n:x}", at=n, source="a.service", text="\u00e4" * 4000, priority=3, cut=False)
+        for n in range(300)
+    ]
+    async with reading.running(), receiving.running():
+        ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, reading.address))
+        body = LogPortion(ticket=ticket, lines=lines, left_out=7, more=True)
+        with here.reading(READ, NODE) as reader:
+            assert not await elsewhere.deliver("nod_2", READ, body)
+            assert not await elsewhere.deliver(NODE, "lgr_other", body)
+            forged = body.model_copy(update={"ticket": ticket[:-2] + ("00" if ticket[-2:] != "00" else "11")})
+            assert not await elsewhere.deliver(NODE, READ, forged)
+            assert reader.take() is None
+            assert await elsewhere.deliver(NODE, READ, body)
+            taken = reader.take()
+        assert taken is not None
+        assert len(taken.lines) + taken.left_out == 307
+        assert (taken.lines[0].level, taken.lines[0].member_id, taken.more) == ("error", MEMBER, True)
+        assert not await elsewhere.deliver(NODE, READ, body)
+    assert not await elsewhere.deliver(NODE, READ, body)
