@@ -86,6 +86,12 @@ async def project_target(connection: Connection, project_id: str) -> CallTarget 
     return CallTarget(row.tenant_id, project_id, disabled, deleting)
 
 
+async def is_platform_project(connection: Connection, project_id: str) -> bool:
+    """Whether this is the platform's own project. Its rows must be visible to the connection."""
+    row = await queries.platform_project(connection)
+    return row is not None and row.id == project_id
+
+
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
     """The tenant's projects of these ids. Another tenant's are left out, whatever the caller may see."""
     rows = await queries.project_facts(connection, tenant_id, sorted(set(project_ids)))

@@ -50,6 +50,16 @@ async def service_account_list(
     )
 
 
+async def service_account_by_name(connection: Connection, project_id: str, name: str) -> ServiceAccountRow | None:
+    """Return the account of this name, locked."""
+    return await fetch_optional(
+        connection,
+        ServiceAccountRow,
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE project_id = %s AND name = %s FOR UPDATE",
+        (project_id, name),
+    )
+
+
 async def service_account_show(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
     return await fetch_optional(
         connection,
