@@ -59,7 +59,7 @@ class ControllerAccounts:
                 )
             except Conflict:  # another machine was first
                 return await self.ensure(name, slug)
-            write_secret(file, "" if made.key is None else made.key.secret or "")
+            write_secret(file, made.key.secret)
             return ControllerKey(made.id, file)
         if not await self._works(account.id, file):
             write_secret(file, await self._new_key(account.id))
@@ -72,6 +72,17 @@ class ControllerAccounts:
         try:
             await self.api.controller_bindings.create(self.project_id, slug, account_id)
             log.info("The controller of %s is bound to it", slug)
+        except Conflict as error:
+            if error.code != "already_exists":
+                raise
+
+    async def ensure_kind_binding(self, account_id: str, kind: str) -> None:
+        async for one in self.api.controller_kind_bindings.list(self.project_id):
+            if (one.artifact_kind, one.service_account_id) == (kind, account_id):
+                return
+        try:
+            await self.api.controller_kind_bindings.create(self.project_id, kind, account_id)
+            log.info("The controller of %s apps is bound to them", kind)
         except Conflict as error:
             if error.code != "already_exists":
                 raise
@@ -102,7 +113,7 @@ class ControllerAccounts:
             keys = [one async for one in accounts.keys(self.project_id, account_id)]
             await accounts.delete_key(self.project_id, account_id, min(keys, key=lambda one: one.id).id)
             made = await accounts.create_key(self.project_id, account_id)
-        return made.secret or ""
+        return made.secret
 
 
 def read_secret(path: Path) -> str:

@@ -70,6 +70,8 @@ class Provider:
         key = await accounts.ensure(name, app.slug or name)
         if app.manifest:
             await accounts.ensure_binding(key.account_id, app.slug)
+        if app.serves_kind:
+            await accounts.ensure_kind_binding(key.account_id, app.serves_kind)
         return key
 
     def _environment(self, key: ControllerKey, app: PlatformApp) -> Mapping[str, str]:

@@ -261,6 +261,10 @@ RULES: dict[str, Rule] = {
     "controller_binding_create": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:provide"),
     "controller_binding_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:provide"),
     "controller_binding_delete": _END_IN_PROJECT,
+    # Of the platform's own project only: its controllers serve apps of everybody. See controllers/kind_bindings.py
+    "controller_kind_binding_create": Rule(Level.PROJECT, _ADMIN, "apps:provide"),
+    "controller_kind_binding_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:provide"),
+    "controller_kind_binding_delete": Rule(Level.PROJECT, _ADMIN, while_disabled=True),
     "controller_replica_list": Rule(Level.PROJECT, _PROJECT_READERS),
     "controller_offer_list": _READ_TENANT,
     "controller_consent_list": _READ_TENANT,

@@ -103,6 +103,9 @@ class Me(BaseModel):
     tenant_id: str | None = Field(description="Null for a user of the platform.")
     roles: list[RoleBinding]
     scopes: list[str] | None = Field(description="Scopes of a service account; null for a user.")
+    app_slugs: list[str] | None = Field(
+        default=None, description="Apps that a service account controls now; null for a user."
+    )
 
 
 class BrowserSession(BaseModel):

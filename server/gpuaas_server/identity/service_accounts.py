@@ -90,6 +90,12 @@ async def _create(
     return NewServiceAccount(**dict(_account(row, caller)), key=key)
 
 
+async def change_controlled_apps(tx: Tx, account_id: str, *, add: Sequence[str], remove: Sequence[str]) -> None:
+    """Change which apps a controller may work for. For bindings that follow from other ones; the caller records why."""
+    await queries.app_slugs_change(tx.connection, account_id, add, remove)
+    tx.wakeups.add(TOPIC)
+
+
 async def service_account_list(
     connection: Connection, project_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[ServiceAccount]:

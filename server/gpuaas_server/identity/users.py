@@ -187,5 +187,6 @@ def describe_principal(principal: Principal | None) -> Me:
         email=principal.email,
         tenant_id=principal.tenant_id or None,
         roles=[RoleBinding(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings],
+        app_slugs=sorted(principal.apps) if principal.kind == SERVICE_ACCOUNT else None,
         scopes=sorted(principal.scopes) if principal.kind == SERVICE_ACCOUNT else None,
     )

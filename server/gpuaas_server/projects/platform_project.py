@@ -44,7 +44,7 @@ async def make_apps_account(platform: Platform, keep: Callable[[AppsAccount], No
                 "the platform's own project is to be deleted; undo that (`gpuaas projects undelete`), or set"
                 " GPUAAS_PLATFORM_APPS=none"
             )
-        body = ServiceAccountCreate(name=ACCOUNT, scopes=[*SCOPES])
+        body = ServiceAccountCreate.model_validate({"name": ACCOUNT, "scopes": [*SCOPES]})
         account_id, key = await identity.ensure_account(tx, project.tenant_id, project.id, body)
         await tx.flush()
         made = AppsAccount(project.id, account_id, key.secret)

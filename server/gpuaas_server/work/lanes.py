@@ -34,6 +34,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "operation": Lane.INTERACTIVE,
     "instance_health": Lane.INTERACTIVE,
     "terminal": Lane.INTERACTIVE,
+    "app_service": Lane.INTERACTIVE,
     "publish_intent": Lane.BULK,
     "artifact_check": Lane.BULK,
     "artifact_delete": Lane.BULK,

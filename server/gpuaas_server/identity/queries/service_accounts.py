@@ -78,6 +78,14 @@ async def service_account_lock(connection: Connection, project_id: str, account_
     )
 
 
+async def app_slugs_change(connection: Connection, account_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+    await connection.execute(
+        "UPDATE service_accounts SET app_slugs = ARRAY(SELECT DISTINCT one FROM unnest(app_slugs || %(add)s::text[]) one"
+        " WHERE one <> ALL(%(remove)s::text[]) ORDER BY one) WHERE id = %(id)s",
+        {"id": account_id, "add": list(add), "remove": list(remove)},
+    )
+
+
 async def service_account_update(
     connection: Connection,
     account_id: str,
