@@ -26,6 +26,8 @@ class PlatformApp:
     manifest: str = ""  # the text; `{digest}` stands for the digest of the artifact
     artifact: Path | None = None  # the file that is published as the artifact
     media_type: str = "application/octet-stream"
+    # Checks the artifact before it is published, and returns what it saw, as `lint` and `smoke`; else it raises AppNotReady.
+    check: Callable[[Path], Mapping[str, str]] | None = None
     controller: Sequence[str] = ()  # the command of the controller's process
     environment: Mapping[str, str] = field(default_factory=dict)  # for the controller, such as GPUAAS_CONCURRENCY
     serves_kind: str = ""  # the kind of artifact whose apps the controller serves, such as `launchable`
