@@ -1,4 +1,4 @@
-"""`gpuaas-server`: up, api, worker, registry, registry-garbage, init, migrate, admin reset, settings, contract.
+"""`gpuaas-server`: up, its parts (api, worker, registry, apps), and init, migrate, admin reset, settings, contract and others.
 
 Heavy imports wait for who needs them.
 """
@@ -41,7 +41,10 @@ def _wait_until_let_go(arguments: argparse.Namespace) -> None:
 def _up(arguments: argparse.Namespace) -> int:
     from gpuaas_server.processes.supervisor import Supervisor
 
-    return Supervisor(Settings(), arguments.admin_file).run()
+    settings = Settings()
+    if arguments.no_apps:
+        settings = settings.model_copy(update={"platform_apps": "none"})
+    return Supervisor(settings, arguments.admin_file).run()
 
 
 def _api(arguments: argparse.Namespace) -> int:
@@ -90,6 +93,27 @@ def _registry_garbage(arguments: argparse.Namespace) -> int:
             return (await find_garbage(platform, RegistryStorage(registry_data(settings)))).document()
 
     print(json.dumps(asyncio.run(look()), indent=2))
+    return 0
+
+
+def _apps(arguments: argparse.Namespace) -> int:
+    from gpuaas_server.processes import apps
+
+    _wait_until_let_go(arguments)
+    settings = Settings()
+    configure_logs(settings.log_level)
+    apps.run(settings)
+    return 0
+
+
+def _apps_account(arguments: argparse.Namespace) -> int:
+    """Write a key for a process that provides the platform's apps on another machine."""
+    from gpuaas_server.processes import apps
+
+    settings = _settings_with_database()
+    configure_logs(settings.log_level)
+    asyncio.run(apps.make_account(settings, arguments.file))
+    print(f"The account is in {arguments.file}.")
     return 0
 
 
@@ -196,16 +220,20 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--admin-file", type=Path, help="Write the first administrator here (mode 0600) instead of printing it."
     )
+    up.add_argument("--no-apps", action="store_true", help="Do not provide the platform's own apps.")
     parts = (
         command("api", _api, "Run one api process."),
         command("worker", _worker, "Run one worker process."),
         command("registry", _registry, "Run the image registry of GPUAAS_REGISTRY_BIND."),
+        command("apps", _apps, "Provide the platform's own apps and run their controllers."),
     )
     for part in parts:
         part.add_argument("--paused", action="store_true", help="Load, then wait for an empty line on standard input.")
     command(
         "registry-garbage", _registry_garbage, "Show what the registry would remove as garbage now; remove nothing."
     )
+    account = command("apps-account", _apps_account, "Make a key for `gpuaas-platform-apps` on another machine.")
+    account.add_argument("file", type=Path, help="Where to write it (mode 0600).")
     init = command("init", _init, "Migrate the database and create the first administrator.")
     init.add_argument("--admin-file", type=Path, help="Write the first administrator here instead of printing it.")
     admin = commands.add_parser("admin", help="Administrators of the platform, from the server's own machine.")

@@ -12,6 +12,7 @@ from gpuaas_server.controllers import service as controllers
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.nodes.hooks import NodeHooks, node_hooks
+from gpuaas_server.projects.hooks import TenantHooks, tenant_hooks
 from gpuaas_server.terminals import service as terminals
 
 
@@ -22,7 +23,14 @@ async def _host_gone(tx: Tx, allocation_id: str, reason: str) -> None:
 
 def connect_hooks() -> None:
     consent_hooks.connect(ConsentHooks(consented_apps=controllers.consented_apps))
-    controller_hooks.connect(ControllerHooks(statuses=controllers.statuses))
+    tenant_hooks.connect(TenantHooks(tenant_created=controllers.tenant_created))
+    controller_hooks.connect(
+        ControllerHooks(
+            statuses=controllers.statuses,
+            app_changed=controllers.app_changed,
+            consent_with_entitlement=controllers.consent_with_entitlement,
+        )
+    )
     node_hooks.connect(
         NodeHooks(host_changed=announce_host_change, release_allocations=allocations.allocations_release_on_node)
     )

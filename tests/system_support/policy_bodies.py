@@ -70,5 +70,14 @@ def controller_binding(caller: Caller, ids: Ids) -> object:
     return {"app": ids["slug"], "service_account_id": ids["service_account_id"]}
 
 
+def controller_account(caller: Caller, ids: Ids) -> object:
+    """A controller and nothing else: who provides apps may create no other account."""
+    return {"name": slug(), "scopes": ["apps:control"], "app_slugs": [ids["slug"]]}
+
+
+def kind_binding(caller: Caller, ids: Ids) -> object:
+    return {"artifact_kind": "launchable", "service_account_id": ids["service_account_id"]}
+
+
 def drain(caller: Caller, ids: Ids) -> object:
     return {"kind": "drain", "targets": [ids["member_id"]]}

@@ -129,6 +129,7 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "ended_allocation_id": ended.id,
         "terminal_id": "trm_" + ended.id.removeprefix("alc_"),  # there is none
         "controller_binding_id": "cbd_" + ended.id.removeprefix("alc_"),  # nor these two
+        "controller_kind_binding_id": "ckb_" + ended.id.removeprefix("alc_"),
         "controller_consent_id": "ccs_" + ended.id.removeprefix("alc_"),
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,

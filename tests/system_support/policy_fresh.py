@@ -2,7 +2,7 @@
 
 import secrets
 
-from gpuaas_sdk import Client, NewSshGrant
+from gpuaas_sdk import Client, NewServiceAccount, NewSshGrant
 from system_support import policy_callers as shared
 from system_support.policy_bodies import slug
 from system_support.policy_callers import Caller, Ids, PolicyFixture, public_key, tomorrow
@@ -31,17 +31,22 @@ def member(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
 
 
 def key(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
-    return {"key_id": fixture.admin.service_accounts.create_key(ids["project_id"], ids["service_account_id"]).id}
+    account = _controller(fixture, ids)
+    return {"service_account_id": account.id, "key_id": account.key.id}
+
+
+def _controller(fixture: PolicyFixture, ids: Ids) -> NewServiceAccount:
+    return fixture.admin.service_accounts.create(ids["project_id"], slug(), ["apps:control"], app_slugs=[ids["slug"]])
 
 
 def account(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
-    """One account holds only so many keys."""
-    account = fixture.admin.service_accounts.create(ids["project_id"], slug(), ["projects:read"])
+    """One account holds only so many keys. It is a controller and nothing else, for who may make keys of no other."""
+    account = _controller(fixture, ids)
     return {"service_account_id": account.id}
 
 
 def account_key(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
-    account = fixture.admin.service_accounts.create(ids["project_id"], slug(), ["projects:read"])
+    account = _controller(fixture, ids)
     return {"service_account_id": account.id, "key_id": account.key.id}
 
 

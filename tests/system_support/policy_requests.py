@@ -106,7 +106,7 @@ RECIPES: dict[str, Recipe] = {
     "project_member_remove": Recipe(fresh=fresh.member),
     "project_quota_show": READ,
     "project_quota_set": Recipe({"gpu_limit": 100}),
-    "service_account_create": Recipe(lambda caller, ids: {"name": bodies.slug(), "scopes": ["projects:read"]}),
+    "service_account_create": Recipe(bodies.controller_account),
     "service_account_list": READ,
     "service_account_show": READ,
     "service_account_update": Recipe({"scopes": ["projects:read"]}),
@@ -280,6 +280,10 @@ RECIPES: dict[str, Recipe] = {
     # The account of the place controls nothing.
     "controller_binding_create": Recipe(bodies.controller_binding, answers=NOT_ITS_APP),
     "controller_binding_delete": Recipe(fresh=fresh.controller_binding),
+    "controller_kind_binding_list": READ,
+    # The project is not the platform's own, so there is none either.
+    "controller_kind_binding_create": Recipe(bodies.kind_binding, answers=NOT_NOW),
+    "controller_kind_binding_delete": Recipe(answers=frozenset({404})),
     "controller_offer_list": READ,
     "controller_consent_list": READ,
     "controller_consent_give": Recipe(lambda caller, ids: {"app": ids["slug"]}),

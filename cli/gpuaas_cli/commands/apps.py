@@ -156,9 +156,17 @@ def entitlements(
 
 
 @group.verb("entitle")
-def entitle(session: Session, app: SlugArgument, tenant: TenantArgument) -> None:
+def entitle(
+    session: Session,
+    app: SlugArgument,
+    tenant: TenantArgument,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="Also consent for it to the platform's controller; it can withdraw that.")
+    ] = False,
+) -> None:
     """Let a tenant see an app whose visibility is `entitled`."""
-    made = session.client.entitlements.grant(tenant_id(session.client, tenant), app)
+    wanted = "default" if consent else None
+    made = session.client.entitlements.grant(tenant_id(session.client, tenant), app, consent=wanted)
     print_list(session, [made], ENTITLEMENTS)
 
 

@@ -1,5 +1,6 @@
 """controllers: who does the work of apps: bindings of publishers, consents of tenants, and the replicas that are alive."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -10,7 +11,19 @@ from gpuaas_cli.options import ProjectOption, TenantOption, YesOption
 from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.references import home_tenant_id, project_id, service_account_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import ControllerBinding, ControllerConsent, ControllerOffer, ControllerReplica
+from gpuaas_sdk import (
+    ControllerBinding,
+    ControllerConsent,
+    ControllerKindBinding,
+    ControllerOffer,
+    ControllerReplica,
+)
+
+
+class ArtifactKind(StrEnum):
+    LAUNCHABLE = "launchable"
+    OCI = "oci"
+
 
 group = CommandGroup("Controllers: who does the work of apps, and for whom.")
 
@@ -28,11 +41,18 @@ BINDINGS: list[Column[ControllerBinding]] = [
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
+KINDS: list[Column[ControllerKindBinding]] = [
+    Column("KIND", lambda one: one.artifact_kind, whole=True),
+    Column("SERVICE ACCOUNT", lambda one: one.service_account_name),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
 CONSENTS: list[Column[ControllerConsent]] = [
     Column("APP", lambda one: one.app_slug, whole=True),
     Column("MAY", lambda one: one.permissions),
     Column("IN PROJECTS", lambda one: one.project_ids or "all"),
     Column("GIVEN", lambda one: age(one.given_at), right=True, whole=True),
+    Column("WITH", lambda one: one.given_with, whole=True),
     Column("WITHDRAWN", lambda one: one.withdrawn_at and age(one.withdrawn_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
@@ -89,6 +109,39 @@ def unbind(
     where = project_id(session, project)
     session.confirm(f"End {binding} for all tenants that it serves?", yes)
     session.client.controller_bindings.delete(where, binding)
+    session.say(f"{binding} has ended.")
+
+
+@group.verb("kinds")
+def kinds(session: Session, project: ProjectOption = None) -> None:
+    """List the kinds of apps that service accounts of the platform's own project control."""
+    print_list(session, session.client.controller_kind_bindings.list(project_id(session, project)), KINDS)
+
+
+@group.verb("bind-kind")
+def bind_kind(
+    session: Session,
+    kind: Annotated[ArtifactKind, typer.Argument(help="Kind of the apps' artifacts.")],
+    account: Annotated[str, typer.Option("--service-account", help="Service account of the project: id or name.")],
+    project: ProjectOption = None,
+) -> None:
+    """Let a service account of the platform's own project control every app of a kind that has no binding of its own."""
+    where = project_id(session, project)
+    found = service_account_id(session.client, where, account)
+    print_list(session, [session.client.controller_kind_bindings.create(where, kind.value, found)], KINDS)
+
+
+@group.verb("unbind-kind")
+def unbind_kind(
+    session: Session,
+    binding: Annotated[str, typer.Argument(help="Kind binding id (ckb_…).")],
+    yes: YesOption = False,
+    project: ProjectOption = None,
+) -> None:
+    """End a kind binding: its controller serves none of these apps any more, and its leases there end."""
+    where = project_id(session, project)
+    session.confirm(f"End {binding} for all apps that it serves?", yes)
+    session.client.controller_kind_bindings.delete(where, binding)
     session.say(f"{binding} has ended.")
 
 

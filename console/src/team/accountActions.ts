@@ -19,6 +19,7 @@ const SCOPES: Record<Scope, true> = {
   "allocations:write": true,
   "apps:control": true,
   "apps:operate": true,
+  "apps:provide": true,
   "artifacts:promote": true,
   "artifacts:publish": true,
   "artifacts:read": true,

@@ -61,7 +61,7 @@ def _run_demo(report: Report, real: bool, stay: bool) -> int:
     verdict = "interrupted" if interrupted else "passed" if report.passed else "FAILED"
     took = f"{report.seconds:.0f} s, plus {report.set_up_seconds:.0f} s of set-up"
     if not report.passed:
-        report.console.print(f"Logs of the platform and the controller: {var / 'demo'}", soft_wrap=True)
+        report.console.print(f"Log of the platform and its controllers: {var / 'demo'}", soft_wrap=True)
     for sentence in report.left_out:
         report.console.print(f"Left out here: {sentence}.")
     report.console.print(f"\nDemo {verdict} in {took}. Report: {var / 'demo-report.json'}", soft_wrap=True)
@@ -88,12 +88,12 @@ def _run_scenario(report: Report, real: bool, stay: bool, data_dir: Path) -> Non
             fleet = stack.enter_context(demo_fleet(real))
             step.detail = fleet.describe()
         with report.step("Start the platform on an embedded PostgreSQL") as step:
-            platform = stack.enter_context(running_platform(data_dir, fleet.gateway))
+            platform = stack.enter_context(running_platform(data_dir, fleet.gateway, app.platform_apps(slurm)))
             step.detail = f"{platform.url}: console and API, first administrator created with a random password"
         context = prepare_platform(platform, fleet, report)
         scenario = Scenario(context, slurm)
         if stay:
-            show_instructions_and_wait(context, scenario.start_cluster(stack))
+            show_instructions_and_wait(context, scenario.start_cluster())
         scenario.run()
 
 

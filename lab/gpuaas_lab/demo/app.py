@@ -1,4 +1,4 @@
-"""The app of the demo, as its publisher has it: a manifest, a file with its packages, and the controller program.
+"""The app of the demo, as an operator has it: installed with its packages, so that the platform provides it by itself.
 
 Slurm is an app like any other: the demo imports none of its code and runs its programs as users do.
 """
@@ -25,7 +25,6 @@ _RECIPE = ("bundle.py", "packages.py")  # the list of packages, and the code tha
 
 @dataclass(frozen=True)
 class App:
-    manifest: str
     packages: Path
 
 
@@ -41,7 +40,14 @@ def ensure(progress: Progress) -> App:
             _build(image, packages, progress)
         packages.touch()
         _remove_unused(packages)
-    return App(manifest.read_text(), packages)
+    return App(packages)
+
+
+def platform_apps(app: App | None) -> dict[str, str]:
+    """Return the settings with which the platform provides its apps. On a simulated fleet nothing can be installed."""
+    if app is None:
+        return {"GPUAAS_PLATFORM_APPS": "none"}
+    return {"GPUAAS_PLATFORM_APPS": "all", f"GPUAAS_{SLUG.upper()}_BUNDLE": str(app.packages)}
 
 
 def program(name: str) -> str:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 
 from gpuaas_lab.demo.context import SETTLE_SECONDS, DemoContext
-from gpuaas_lab.demo.controller import RunningController
 from gpuaas_lab.errors import LabError
-from gpuaas_sdk import GpuaasError, InstanceMember, Operation, OperationStep
+from gpuaas_sdk import InstanceMember, Operation, OperationStep
 
 MARKS = {"succeeded": "[green]✓[/green]", "failed": "[red]✗[/red]", "skipped": "–"}
 
@@ -13,19 +12,14 @@ MARKS = {"succeeded": "[green]✓[/green]", "failed": "[red]✗[/red]", "skipped
 @dataclass
 class OperationFollower:
     context: DemoContext
-    controller: RunningController
     _names: dict[str, str] = field(default_factory=dict)
 
     def wait_for_success(self, operation: Operation) -> Operation:
         """Follow an operation to its end; anything but success is an error."""
         shown: set[tuple[str, str | None]] = set()
         now = operation
-        try:
-            for now in self.context.customer.operations.follow(self.context.project_id, operation.id, SETTLE_SECONDS):
-                self._show(now, shown)
-        except GpuaasError:
-            self.controller.require()
-            raise
+        for now in self.context.customer.operations.follow(self.context.project_id, operation.id, SETTLE_SECONDS):
+            self._show(now, shown)
         if now.status != "succeeded":
             why = now.failure
             raise LabError(f"{now.kind}: {why.message} ({why.code})" if why else f"{now.kind} is {now.status}")

@@ -52,13 +52,15 @@ def http_bind(environment: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPlatform]:
-    """Run the platform. Lab hosts reach it by HTTPS at `gateway`; without one, the agents run on this machine."""
+def running_platform(data_dir: Path, gateway: str | None, apps: Mapping[str, str]) -> Iterator[RunningPlatform]:
+    """Run the platform, with the settings of its own apps. Lab hosts reach it by HTTPS at `gateway`; without one, the agents
+    run on this machine.
+    """
     shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(parents=True, mode=0o755)
     address = http_bind(os.environ)
     url = f"http://{address}"
-    environment = {**os.environ, "GPUAAS_DATA_DIR": str(data_dir), "GPUAAS_HTTP_BIND": address}
+    environment = {**os.environ, "GPUAAS_DATA_DIR": str(data_dir), "GPUAAS_HTTP_BIND": address, **apps}
     agent_url = url
     if gateway is not None:
         secure = _port_of_gateway(gateway, 8443)
@@ -73,6 +75,7 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
         yield RunningPlatform(url, agent_url, admin["email"], admin["password"], log_file)
     finally:
         stop(process)
+        shutil.rmtree(data_dir / "platform-apps", ignore_errors=True)  # the keys of its controllers
 
 
 def bound_to_parent() -> Callable[[], None]:

@@ -1,13 +1,11 @@
 """The platform's main job, step by step, through the public API and the `gpuaas` command; see `steps/`."""
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 from gpuaas_lab.demo.app import App
 from gpuaas_lab.demo.context import DemoContext
-from gpuaas_lab.demo.controller import running_controller
 from gpuaas_lab.demo.operation_follower import OperationFollower
-from gpuaas_lab.demo.steps import allocations, audit_trail, cluster, jobs, publication, teardown
+from gpuaas_lab.demo.steps import allocations, audit_trail, cluster, jobs, offer, teardown
 from gpuaas_lab.demo.steps.allocations import DemoAllocations
 from gpuaas_lab.demo.steps.cluster import Cluster
 
@@ -24,29 +22,23 @@ class Scenario:
         allocated = allocations.allocate(self.context)
         if self.app is not None:
             allocations.log_in(self.context, allocated)
-            with ExitStack() as processes:
-                made = self._cluster(self.app, allocated, processes)
-                jobs.run(self.context, made)
-                teardown.remove_worker(self.context, made)
-                teardown.decommission(self.context, made)
+            made = self._cluster(allocated)
+            jobs.run(self.context, made)
+            teardown.remove_worker(self.context, made)
+            teardown.decommission(self.context, made)
         allocations.release_all(self.context, allocated)
         if self.app is not None:
             allocations.check_nothing_left(self.context, allocated)
         audit_trail.show_audit_trail(self.context)
 
-    def start_cluster(self, processes: ExitStack) -> Cluster | None:
-        """Stop at a running cluster, for further use by hand. The controller runs until `processes` is closed."""
+    def start_cluster(self) -> Cluster | None:
+        """Stop at a running cluster, for further use by hand."""
         if self.app is None:
             return None
-        return self._cluster(self.app, allocations.allocate(self.context, with_slice=False), processes)
+        return self._cluster(allocations.allocate(self.context, with_slice=False))
 
-    def _cluster(self, app: App, allocated: DemoAllocations, processes: ExitStack) -> Cluster:
-        publication.publish(self.context, app)
-        with self.context.report.step("Start Slurm's controller as a separate process") as step:
-            controller = processes.enter_context(running_controller(self.context))
-            step.detail = (
-                f"process {controller.process.pid}; its service account may control this app here, and nothing else"
-            )
-        made = cluster.deploy(self.context, allocated, OperationFollower(self.context, controller))
+    def _cluster(self, allocated: DemoAllocations) -> Cluster:
+        offer.await_offer(self.context)
+        made = cluster.deploy(self.context, allocated, OperationFollower(self.context))
         cluster.add_worker(self.context, made)
         return made

@@ -16,6 +16,7 @@ from gpuaas_sdk.generated.models import (
     ClaimedOperation,
     ControllerBinding,
     ControllerConsent,
+    ControllerKindBinding,
     ControllerOffer,
     ControllerReplica,
     CredentialDelivery,
@@ -858,6 +859,35 @@ class ControllerConsentsCalls(Calls):
         return self._pages(ControllerConsent, request)
 
 
+class ControllerKindBindingsCalls(Calls):
+    def create(
+        self, project_id: str, artifact_kind: str, service_account_id: str, *, generation: int | None = None
+    ) -> ControllerKindBinding:
+        """Bind a kind of artifact to a service account of the platform, which then serves every app of the kind that has no
+        binding of its own, for every tenant that consents."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "controller-kind-bindings"),
+            body=body_of({"artifact_kind": artifact_kind, "service_account_id": service_account_id}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(ControllerKindBinding, request)
+
+    def delete(self, project_id: str, controller_kind_binding_id: str, *, generation: int | None = None) -> None:
+        """Delete a kind binding. Its service account serves none of these apps any more; its leases there end."""
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "controller-kind-bindings", controller_kind_binding_id),
+            headers=if_match(generation),
+        )
+        self._discard(request)
+
+    def list(self, project_id: str) -> Pages[ControllerKindBinding]:
+        """List the kinds of artifacts that service accounts of the project are bound to, newest first."""
+        request = Request(method="GET", path=path_of("projects", project_id, "controller-kind-bindings"))
+        return self._pages(ControllerKindBinding, request)
+
+
 class ControllerOffersCalls(Calls):
     def list(self, tenant_id: str, *, app: str | None = None) -> Pages[ControllerOffer]:
         """List the apps whose publisher runs a controller, what it could do here, and what the tenant consents to."""
@@ -909,12 +939,14 @@ class EnrolmentTokensCalls(Calls):
 
 
 class EntitlementsCalls(Calls):
-    def grant(self, tenant_id: str, app: str, *, generation: int | None = None) -> Entitlement:
+    def grant(
+        self, tenant_id: str, app: str, *, consent: str | None = None, generation: int | None = None
+    ) -> Entitlement:
         """Let a tenant launch an app whose visibility is `entitled`. It can be repeated."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "entitlements"),
-            body=body_of({"app": app}, {}),
+            body=body_of({"app": app}, {"consent": consent}),
             headers=if_match(generation),
         )
         return self._read(Entitlement, request)
@@ -2546,6 +2578,7 @@ class CallGroups:
         self.controller = ControllerCalls(transport)
         self.controller_bindings = ControllerBindingsCalls(transport)
         self.controller_consents = ControllerConsentsCalls(transport)
+        self.controller_kind_bindings = ControllerKindBindingsCalls(transport)
         self.controller_offers = ControllerOffersCalls(transport)
         self.controller_replicas = ControllerReplicasCalls(transport)
         self.deletions = DeletionsCalls(transport)

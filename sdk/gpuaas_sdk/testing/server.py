@@ -44,6 +44,7 @@ class RunningServer:
             "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
             "GPUAAS_AGENT_URLS": json.dumps([url]),
             "GPUAAS_LOG_LEVEL": "INFO",
+            "GPUAAS_PLATFORM_APPS": "none",  # who tests them asks for them
             **{f"GPUAAS_{name.upper()}": value for name, value in settings.items()},
         }
         environment.pop("GPUAAS_DATABASE_URL", None) if "database_url" not in settings else None
@@ -65,6 +66,7 @@ class RunningServer:
         """Runs a server in the directory until it is ready once, so that its data are there."""
         bind = f"127.0.0.1:{free_port()}"
         environment = {**os.environ, "GPUAAS_DATA_DIR": str(directory / DATA), "GPUAAS_HTTP_BIND": bind}
+        environment["GPUAAS_PLATFORM_APPS"] = "none"
         environment.pop("GPUAAS_DATABASE_URL", None)
         log_file = directory / "server.log"
         server = cls(cls._spawn(environment, directory, log_file), directory, f"http://{bind}", log_file)

@@ -215,13 +215,18 @@ async def tenant_entitlement_list(
 
 
 @router.post(
-    "/tenants/{tenant_id}/entitlements", status_code=201, response_model=Entitlement, responses=problem_responses()
+    "/tenants/{tenant_id}/entitlements",
+    status_code=201,
+    response_model=Entitlement,
+    responses=problem_responses("consent_not_yours"),
 )
 async def entitlement_grant(
     tenant_id: TenantId, body: EntitlementGrant, call: Annotated[Call, admitted_change("entitlement_grant")]
 ) -> Response:
     """Let a tenant launch an app whose visibility is `entitled`. It can be repeated."""
-    return await call.change(lambda tx: entitlements.entitlement_grant(tx, tenant_id, body.app), status=201)
+    return await call.change(
+        lambda tx: entitlements.entitlement_grant(tx, tenant_id, body.app, body.consent), status=201
+    )
 
 
 @router.delete("/tenants/{tenant_id}/entitlements/{entitlement_id}", status_code=204, responses=problem_responses())

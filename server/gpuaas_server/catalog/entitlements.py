@@ -2,6 +2,7 @@
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import queries
+from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import EntitlementRow
 from gpuaas_server.catalog.schemas import Entitlement
 from gpuaas_server.events.service import NewEvent, emit
@@ -13,7 +14,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
 
 
-async def entitlement_grant(tx: Tx, tenant_id: str, slug: str) -> Entitlement:
+async def entitlement_grant(tx: Tx, tenant_id: str, slug: str, consent: str = "none") -> Entitlement:
     """Grant the app to the tenant, which sees it once its visibility is `entitled`. Granting twice is not an error."""
     app = await queries.app_by_slug(tx.connection, slug)
     if app is None:
@@ -24,6 +25,8 @@ async def entitlement_grant(tx: Tx, tenant_id: str, slug: str) -> Entitlement:
         row = await queries.entitlement_of(tx.connection, tenant_id, app.id)
     details: dict[str, object] = {"slug": slug, "app_id": app.id, "repeated": not new}
     await record(tx, AuditEntry("entitlement_grant", row.id, tenant_id, details=details))
+    if consent == "default":
+        await controller_hooks().consent_with_entitlement(tx, tenant_id, app.id)
     if new:
         await emit(tx, NewEvent("entitlement.granted", row.id, tenant_id, data={"slug": slug}))
     return Entitlement(**fields_of(row))

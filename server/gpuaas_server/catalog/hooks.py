@@ -28,6 +28,10 @@ class ControllerHooks:
     statuses: Callable[
         [Connection, Settings, datetime, str, str, Sequence[str]], Awaitable[Mapping[str, ControllerStatus]]
     ]
+    # Told, with the app, when it has another version or one less.
+    app_changed: Callable[[Tx, str], Awaitable[None]]
+    # Consents for a tenant (the first text) to the controller of an app of the platform (the second).
+    consent_with_entitlement: Callable[[Tx, str, str], Awaitable[None]]
 
 
 controller_hooks: Hook[ControllerHooks] = Hook("controller_hooks")

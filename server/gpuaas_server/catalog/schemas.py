@@ -65,6 +65,11 @@ class EntitlementGrant(Body):
     model_config = examples({"app": "echo"})
 
     app: Slug = Field(description="Slug of the app.")
+    consent: Literal["none", "default"] = Field(
+        default="none",
+        description="default: also consent, for the tenant, to the controller of an app of the platform's own project. The"
+        " tenant sees it and can withdraw it; what it decided before stays. none: the tenant consents itself.",
+    )
 
 
 class App(BaseModel):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
+from gpuaas_server.catalog.entitlements import entitlement_grant
 from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.inputs import check_inputs
@@ -52,6 +53,7 @@ __all__ = [
     "check_inputs",
     "declared_secrets",
     "digests_of",
+    "entitlement_grant",
     "footprint_of",
     "from_document",
     "host_probes",

@@ -68,6 +68,7 @@ app_versions = sa.Table(
     sa.CheckConstraint(f"status IN {STATUSES}", name="app_versions_status"),
     sa.ForeignKeyConstraint(["app_id", "tenant_id"], ["apps.id", "apps.tenant_id"], name="app_versions_own_app"),
     sa.Index("app_versions_newest_first", "app_id", sa.text("precedence DESC"), sa.text("id DESC")),
+    sa.Index("app_versions_by_kind", "artifact_kind", "app_id", postgresql_where=sa.text("status <> 'retired'")),
     sa.Index("app_versions_active_by_digest", "artifact_digest", postgresql_where=sa.text("status = 'active'")),
 )
 

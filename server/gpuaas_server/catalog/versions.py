@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
-from gpuaas_server.catalog.hooks import version_hooks
+from gpuaas_server.catalog.hooks import controller_hooks, version_hooks
 from gpuaas_server.catalog.manifest import Manifest, digests_of, from_document, parse
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, RegisteredVersion
 from gpuaas_server.catalog.schemas import (
@@ -25,6 +25,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.projects import service as projects
 
 VersionPath = tuple[str, str, str]  # the ids of project, app and version
 
@@ -39,6 +40,8 @@ async def app_version_register(
     repeated = not await queries.version_insert(tx.connection, new)
     row = await _registered_version(tx.connection, app, manifest) if repeated else new
     details: dict[str, object] = {"slug": manifest.slug, "version": manifest.version, "repeated": repeated}
+    if not repeated:
+        await controller_hooks().app_changed(tx, app.id)
     await _record(tx, "app_version_register", row, details, news=None if repeated else "app.version_registered")
     return version_document(row, caller)
 
@@ -70,12 +73,14 @@ def _new_version(tx: Tx, app: AppRow, manifest: Manifest) -> RegisteredVersion:
 
 
 async def _app_of(tx: Tx, tenant_id: str, project_id: str, manifest: Manifest) -> AppRow:
+    # The platform's own apps are for tenants: each gets them by an entitlement.
+    platform = await projects.is_platform_project(tx.connection, project_id)
     row = AppRow(
         id=new_id("app"),
         tenant_id=tenant_id,
         project_id=project_id,
         slug=manifest.slug,
-        visibility="private",
+        visibility="entitled" if platform else "private",
         created_by=tx.actor.id,
         created_at=tx.now,
         **_description(manifest),
@@ -189,6 +194,7 @@ async def app_version_retire(
         raise Problem("version_in_use", f"{live} instances still run {before.version}.", {"live": live})
     row = await queries.version_move(tx.connection, before.id, "retired", {"retired_at": tx.now})
     await version_hooks().retired(tx, before.id)
+    await controller_hooks().app_changed(tx, before.app_id)
     await _record(
         tx, "app_version_retire", row, _status_change(before, row), news="app.version_retired", reason=body.reason
     )

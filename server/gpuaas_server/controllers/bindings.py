@@ -5,6 +5,7 @@ from gpuaas_server.catalog import service as catalog
 from gpuaas_server.controllers import queries
 from gpuaas_server.controllers.rows import BindingRow
 from gpuaas_server.controllers.schemas import ControllerBinding, ControllerBindingCreate
+from gpuaas_server.controllers.served_apps import APP_SERVICE
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
@@ -41,6 +42,7 @@ async def controller_binding_create(
     )
     if not await queries.binding_insert(tx.connection, row):
         raise Problem("already_exists", f"{account.name} is bound to {app.slug} already.")
+    await leases.enqueue(tx, APP_SERVICE, [row.app_id])
     await _record(tx, "create", "created", row)
     return _binding(row, caller)
 
@@ -58,6 +60,7 @@ async def controller_binding_delete(tx: Tx, project_id: str, binding_id: str) ->
     if row is None:
         raise not_found("controller binding", binding_id)
     await leases.enqueue(tx, identity.CONTROLLER_LEASES_END, [row.service_account_id])
+    await leases.enqueue(tx, APP_SERVICE, [row.app_id])
     await _record(tx, "delete", "deleted", row)
 
 
@@ -71,4 +74,5 @@ async def _record(tx: Tx, verb: str, event: str, row: BindingRow) -> None:
 
 def _binding(row: BindingRow, caller: Caller) -> ControllerBinding:
     shown = {name: getattr(row, name) for name in ControllerBinding.model_fields if name != "allowed_actions"}
-    return ControllerBinding(**shown, allowed_actions=identity.allowed_actions(caller, ("controller_binding_delete",)))
+    verbs = ("controller_binding_delete",) if row.kind_binding_id is None else ()
+    return ControllerBinding(**shown, allowed_actions=identity.allowed_actions(caller, verbs))

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import service as catalog
-from gpuaas_server.controllers import queries
+from gpuaas_server.controllers import kind_queries, queries
+from gpuaas_server.controllers.machine import ServedAppFacts
 from gpuaas_server.controllers.rows import ConsentRow
 from gpuaas_server.controllers.schemas import ControllerConsent, ControllerConsentGive
 from gpuaas_server.events.service import NewEvent, emit
@@ -52,6 +53,42 @@ async def controller_consent_give(
     return consent_of(row, caller)
 
 
+async def give_with_entitlement(tx: Tx, app: ServedAppFacts, tenant_ids: Sequence[str]) -> None:
+    """Entitle tenants to an app that the platform's own controllers serve, and consent for each to all that exists now.
+
+    A tenant that has consented or withdrawn before keeps its own decision. It can withdraw this consent like any other.
+    """
+    for tenant_id in tenant_ids:
+        if app.tenant_id != tenant_id:
+            await catalog.entitlement_grant(tx, tenant_id, app.slug)
+        if await queries.consent_known(tx.connection, tenant_id, app.slug):
+            continue
+        row = ConsentRow(
+            id=new_id("ccs"),
+            tenant_id=tenant_id,
+            app_id=app.id,
+            app_slug=app.slug,
+            permissions=[*PERMISSIONS],
+            project_ids=None,
+            given_by=tx.actor.id,
+            given_at=tx.now,
+            withdrawn_by=None,
+            withdrawn_at=None,
+            withdrawn_reason=None,
+            given_with="entitlement",
+        )
+        await queries.consent_insert(tx.connection, row)
+        await _record(tx, "give", "given", row, None)
+
+
+async def consent_with_entitlement(tx: Tx, tenant_id: str, app_id: str) -> None:
+    """Consent for the tenant, with the entitlement that an operator grants. Only to apps of the platform itself."""
+    app = await kind_queries.served_app(tx.connection, app_id)
+    if app is None or not app.of_platform:
+        raise Problem("consent_not_yours")
+    await give_with_entitlement(tx, app, [tenant_id])
+
+
 async def _require_projects(tx: Tx, tenant_id: str, project_ids: Sequence[str]) -> None:
     """Refuse a project that is not the tenant's: it would be the consent of somebody else."""
     for project_id in project_ids:
@@ -90,6 +127,7 @@ async def _end_leases(tx: Tx, row: ConsentRow) -> None:
 
 async def _record(tx: Tx, verb: str, event: str, row: ConsentRow, reason: str | None) -> None:
     data: dict[str, object] = {"app": row.app_slug, "permissions": row.permissions, "project_ids": row.project_ids}
+    data["given_with"] = row.given_with
     entry = AuditEntry(f"controller_consent_{verb}", row.id, row.tenant_id, reason=reason, details=data)
     await record(tx, entry)
     await emit(tx, NewEvent(f"controller_consent.{event}", row.id, row.tenant_id, data=data))

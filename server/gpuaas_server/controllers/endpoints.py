@@ -5,13 +5,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.controllers import bindings, consents, replicas, service, work
+from gpuaas_server.controllers import bindings, consents, kind_bindings, replicas, service, work
 from gpuaas_server.controllers.schemas import (
     ControllerBinding,
     ControllerBindingCreate,
     ControllerConsent,
     ControllerConsentGive,
     ControllerConsentWithdraw,
+    ControllerKindBinding,
+    ControllerKindBindingCreate,
     ControllerOffer,
     ControllerReplicas,
     Heartbeat,
@@ -22,11 +24,18 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, repl
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.schemas import Slug
-from gpuaas_server.kernel.ids import ControllerBindingId, ControllerConsentId, ProjectId, TenantId
+from gpuaas_server.kernel.ids import (
+    ControllerBindingId,
+    ControllerConsentId,
+    ControllerKindBindingId,
+    ProjectId,
+    TenantId,
+)
 from gpuaas_server.operations.schemas import Replica, WorkList
 
 router = APIRouter(tags=["controllers"])
 BINDINGS = "/projects/{project_id}/controller-bindings"
+KIND_BINDINGS = "/projects/{project_id}/controller-kind-bindings"
 CONSENTS = "/tenants/{tenant_id}/controller-consents"
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first operation.")]
 OwnReplica = Annotated[
@@ -74,6 +83,50 @@ async def controller_binding_delete(
 ) -> Response:
     """Delete a controller binding. The service account serves no other tenant with this app; its leases there end."""
     return await call.change(lambda tx: bindings.controller_binding_delete(tx, project_id, controller_binding_id))
+
+
+@router.post(
+    KIND_BINDINGS,
+    status_code=201,
+    response_model=ControllerKindBinding,
+    responses=problem_responses("already_exists", "not_platform_project", "not_the_controller"),
+)
+async def controller_kind_binding_create(
+    project_id: ProjectId,
+    body: ControllerKindBindingCreate,
+    call: Annotated[Call, admitted_change("controller_kind_binding_create")],
+) -> Response:
+    """Bind a kind of artifact to a service account of the platform, which then serves every app of the kind that has no
+    binding of its own, for every tenant that consents.
+    """
+    return await call.change(
+        lambda tx: kind_bindings.controller_kind_binding_create(tx, call.caller, project_id, body), status=201
+    )
+
+
+@router.get(KIND_BINDINGS, response_model=Page[ControllerKindBinding], responses=problem_responses())
+async def controller_kind_binding_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("controller_kind_binding_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """List the kinds of artifacts that service accounts of the project are bound to, newest first."""
+    return await call.read(
+        lambda c: kind_bindings.controller_kind_binding_list(c, call.caller, project_id, after, limit)
+    )
+
+
+@router.delete(f"{KIND_BINDINGS}/{{controller_kind_binding_id}}", status_code=204, responses=problem_responses())
+async def controller_kind_binding_delete(
+    project_id: ProjectId,
+    controller_kind_binding_id: ControllerKindBindingId,
+    call: Annotated[Call, admitted_change("controller_kind_binding_delete")],
+) -> Response:
+    """Delete a kind binding. Its service account serves none of these apps any more; its leases there end."""
+    return await call.change(
+        lambda tx: kind_bindings.controller_kind_binding_delete(tx, project_id, controller_kind_binding_id)
+    )
 
 
 @router.get(

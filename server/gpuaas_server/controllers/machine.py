@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.catalog.schemas import ControllerStatus
-from gpuaas_server.controllers.rows import BindingRow, ConsentRow, ReplicaRow
+from gpuaas_server.controllers.rows import BindingRow, ConsentRow, KindBindingRow, ReplicaRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,38 @@ class ControllerFacts:
     bindings: Sequence[BindingRow]
     consent: ConsentRow | None
     replicas: Sequence[ReplicaRow]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAppFacts:
+    """An app, and what is bound to it. `kinds` are those of its versions that are not retired."""
+
+    id: str
+    slug: str
+    tenant_id: str
+    of_platform: bool  # published by the platform's own project
+    own_bindings: int
+    derived: Sequence[BindingRow]
+    offered: Sequence[KindBindingRow]  # kind bindings of the app's kinds
+
+
+@dataclass(frozen=True, slots=True)
+class BindingChanges:
+    wanted: Sequence[KindBindingRow]
+    add: Sequence[KindBindingRow]
+    remove: Sequence[BindingRow]
+
+
+def binding_changes(app: ServedAppFacts) -> BindingChanges:
+    """An app with a binding of its own is served by that one alone, every other one by the kind bindings of its kinds."""
+    wanted = [] if app.own_bindings else list(app.offered)
+    there = {one.kind_binding_id for one in app.derived}
+    kept = {one.id for one in wanted}
+    return BindingChanges(
+        wanted,
+        [one for one in wanted if one.id not in there],
+        [one for one in app.derived if one.kind_binding_id not in kept],
+    )
 
 
 def judge(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:

@@ -56,7 +56,8 @@ async def binding_delete(connection: Connection, project_id: str, binding_id: st
     return await fetch_optional(
         connection,
         BindingRow,
-        f"DELETE FROM controller_bindings WHERE project_id = %s AND id = %s RETURNING {_BINDING}",
+        "DELETE FROM controller_bindings WHERE project_id = %s AND id = %s AND kind_binding_id IS NULL"
+        f" RETURNING {_BINDING}",
         (project_id, binding_id),
     )
 
@@ -82,12 +83,20 @@ async def accounts_leasing(connection: Connection, tenant_id: str, slug: str) ->
     )
 
 
-async def has_binding(connection: Connection, account_id: str) -> bool:
+async def slugs_bound(connection: Connection, account_id: str) -> list[str]:
+    """List the apps that the account is bound to."""
+    return await fetch_values(
+        connection, str, "SELECT app_slug FROM controller_bindings WHERE service_account_id = %s", (account_id,)
+    )
+
+
+async def consent_known(connection: Connection, tenant_id: str, slug: str) -> bool:
+    """Whether the tenant has decided about the app's controller, also if it has withdrawn since."""
     found = await fetch_value(
         connection,
         bool,
-        "SELECT EXISTS (SELECT 1 FROM controller_bindings WHERE service_account_id = %s)",
-        (account_id,),
+        "SELECT EXISTS (SELECT 1 FROM controller_consents WHERE tenant_id = %s AND app_slug = %s)",
+        (tenant_id, slug),
     )
     return bool(found)
 

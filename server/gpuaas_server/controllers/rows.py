@@ -15,6 +15,19 @@ class BindingRow:
     service_account_name: str
     created_by: str
     created_at: datetime
+    kind_binding_id: str | None = None  # the kind binding that this one follows from
+
+
+@dataclass(frozen=True, slots=True)
+class KindBindingRow:
+    id: str
+    tenant_id: str
+    project_id: str
+    artifact_kind: str
+    service_account_id: str
+    service_account_name: str
+    created_by: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,7 @@ class ConsentRow:
     withdrawn_by: str | None
     withdrawn_at: datetime | None
     withdrawn_reason: str | None
+    given_with: str = "consent"  # or "entitlement"
 
     def covers(self, project_id: str) -> bool:
         return self.withdrawn_at is None and (self.project_ids is None or project_id in self.project_ids)

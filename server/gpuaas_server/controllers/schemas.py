@@ -1,7 +1,7 @@
 """Wire types of controllers."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -10,6 +10,7 @@ from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Reason, Slug
 from gpuaas_server.kernel.ids import ProjectId, ServiceAccountId
 from gpuaas_server.operations.schemas import Replica
 
+ArtifactKind = Literal["launchable", "oci"]
 ReplicaVersion = Annotated[str, StringConstraints(pattern="^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$")]
 
 
@@ -32,6 +33,31 @@ class ControllerBinding(BaseModel):
     service_account_id: str
     service_account_name: str
     created_by: str = Field(description="Id of the person.")
+    created_at: datetime
+    kind_binding_id: str | None = Field(
+        default=None, description="The kind binding that this one follows from; it ends with that one."
+    )
+    allowed_actions: AllowedActions
+
+
+class ControllerKindBindingCreate(Body):
+    model_config = examples({"artifact_kind": "launchable", "service_account_id": "sva_01jd2m8k4t7w9x3c5v6b1n2q0a"})
+
+    artifact_kind: ArtifactKind = Field(description="Apps with a version of this kind and no binding of their own.")
+    service_account_id: ServiceAccountId = Field(
+        description="A service account of the platform's own project with the scope apps:control."
+    )
+
+
+class ControllerKindBinding(BaseModel):
+    """A service account of the platform that controls every app of a kind, for every tenant that consents."""
+
+    id: str
+    project_id: str
+    artifact_kind: ArtifactKind
+    service_account_id: str
+    service_account_name: str
+    created_by: str = Field(description="Id of the person or service account.")
     created_at: datetime
     allowed_actions: AllowedActions
 
@@ -100,6 +126,10 @@ class ControllerConsent(BaseModel):
     project_ids: list[str] | None = Field(description="Projects in which it may do so; null for all of the tenant.")
     given_by: str = Field(description="Id of the person.")
     given_at: datetime
+    given_with: Literal["consent", "entitlement"] = Field(
+        default="consent",
+        description="consent: an administrator gave it by itself. entitlement: it came with an app of the platform.",
+    )
     withdrawn_by: str | None = Field(description="Id of the person.")
     withdrawn_at: datetime | None = Field(description="Since when the controller may do nothing in the tenant.")
     withdrawn_reason: str | None = Field(description="Why it was withdrawn.")

@@ -7,6 +7,7 @@ from gpuaas_server.catalog.schemas import ControllerStatus
 from gpuaas_server.controllers import queries
 from gpuaas_server.controllers.consents import (
     consent_of,
+    consent_with_entitlement,
     consented_apps,
     leased_without_right,
     note_claim,
@@ -15,6 +16,7 @@ from gpuaas_server.controllers.consents import (
 from gpuaas_server.controllers.machine import ControllerFacts, judge
 from gpuaas_server.controllers.replicas import FORGOTTEN_AFTER, silence
 from gpuaas_server.controllers.schemas import ControllerOffer, PermissionOffered
+from gpuaas_server.controllers.served_apps import app_changed, tenant_created
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import DESCRIPTIONS, PERMISSIONS
 from gpuaas_server.kernel.caller import Caller
@@ -24,6 +26,8 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.settings import Settings
 
 __all__ = [
+    "app_changed",
+    "consent_with_entitlement",
     "consented_apps",
     "controller_offer_list",
     "leased_without_right",
@@ -31,6 +35,7 @@ __all__ = [
     "projects_covered",
     "require_controller",
     "statuses",
+    "tenant_created",
 ]
 
 

@@ -1,4 +1,4 @@
-"""controller_bindings, controller_consents and controller_replicas.
+"""controller_bindings, controller_kind_bindings, controller_consents and controller_replicas.
 
 A binding is of the app's publisher, a consent of the tenant that is served. What a controller sees of tenants that consent
 is decided in the database too: see sql/0110_tables.sql.
@@ -21,11 +21,19 @@ controller_bindings = sa.Table(
     sa.Column("service_account_name", sa.Text, nullable=False),
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
+    # Of a binding that follows from a kind binding: the account is the platform's, and the app anybody's.
+    sa.Column("kind_binding_id", text_id(), sa.ForeignKey("controller_kind_bindings.id", ondelete="CASCADE")),
+    sa.Column(
+        "own_project_id",
+        text_id(),
+        sa.Computed("CASE WHEN kind_binding_id IS NULL THEN project_id END", persisted=True),
+    ),
     sa.UniqueConstraint("app_id", "service_account_id", name="controller_bindings_one_per_account"),
     # The app and its controller belong to one project.
     sa.ForeignKeyConstraint(
-        ["app_id", "project_id"], ["apps.id", "apps.project_id"], name="controller_bindings_own_app"
+        ["app_id", "own_project_id"], ["apps.id", "apps.project_id"], name="controller_bindings_own_app"
     ),
+    sa.ForeignKeyConstraint(["app_id"], ["apps.id"], name="controller_bindings_app"),
     sa.ForeignKeyConstraint(
         ["service_account_id", "project_id"],
         ["service_accounts.id", "service_accounts.project_id"],
@@ -38,6 +46,32 @@ controller_bindings = sa.Table(
     sa.Index("controller_bindings_by_account", "service_account_id", "app_slug"),
     sa.Index("controller_bindings_by_project", "project_id", "id"),
     sa.Index("controller_bindings_by_slug", "app_slug", "id"),
+    sa.Index("controller_bindings_by_kind_binding", "kind_binding_id"),
+)
+
+controller_kind_bindings = sa.Table(
+    "controller_kind_bindings",
+    metadata,
+    id_column("ckb"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("artifact_kind", text_id(), nullable=False),
+    sa.Column("service_account_id", text_id(), nullable=False),
+    sa.Column("service_account_name", sa.Text, nullable=False),
+    sa.Column("created_by", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.CheckConstraint("artifact_kind IN ('launchable', 'oci')", name="controller_kind_bindings_kind"),
+    sa.UniqueConstraint("artifact_kind", "service_account_id", name="controller_kind_bindings_one_per_account"),
+    sa.ForeignKeyConstraint(
+        ["service_account_id", "project_id"],
+        ["service_accounts.id", "service_accounts.project_id"],
+        name="controller_kind_bindings_own_account",
+        ondelete="CASCADE",
+    ),
+    sa.ForeignKeyConstraint(
+        ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="controller_kind_bindings_own_project"
+    ),
+    sa.Index("controller_kind_bindings_by_project", "project_id", "id"),
 )
 
 controller_consents = sa.Table(
@@ -57,6 +91,8 @@ controller_consents = sa.Table(
     sa.Column("withdrawn_by", text_id()),
     sa.Column("withdrawn_at", Timestamp),
     sa.Column("withdrawn_reason", sa.Text),
+    sa.Column("given_with", sa.Text, nullable=False, server_default="consent"),
+    sa.CheckConstraint("given_with IN ('consent', 'entitlement')", name="controller_consents_given_with"),
     sa.CheckConstraint("(withdrawn_at IS NULL) = (withdrawn_by IS NULL)", name="controller_consents_withdrawn"),
     sa.Index(
         "controller_consents_one_per_app",

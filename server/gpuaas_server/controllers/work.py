@@ -41,8 +41,8 @@ async def controller_work(
     further = [operations.app_topic(slug) for slug in identity.bound_apps(caller)]
 
     async def look() -> Look[list[WaitingOperation]]:
-        rows = await _waiting(platform, scope, caller, project_id)
-        return Look(rows, bool(rows))
+        rows, changed = await _waiting(platform, scope, caller, project_id)
+        return Look(rows, bool(rows) or changed)
 
     rows = await platform.wakeups.first(operations.controller_topic(project_id), look, wait, further)
     return _listed(rows)
@@ -53,18 +53,23 @@ async def _note_poll(platform: Platform, actor: Actor, scope: Scope, caller: Cal
         await note_poll(connection, actor, caller, project_id, platform.clock())
 
 
-async def _waiting(platform: Platform, scope: Scope, caller: Caller, project_id: str) -> list[WaitingOperation]:
-    """The project's own operations take turns with those of each app in other tenants."""
+async def _waiting(
+    platform: Platform, scope: Scope, caller: Caller, project_id: str
+) -> tuple[list[WaitingOperation], bool]:
+    """The project's own operations take turns with those of each app in other tenants.
+
+    The second value says that the account is bound to an app that this poll does not listen for: the next one does.
+    """
     async with platform.database.connection(scope) as connection:
         own = await operations.work_list(connection, caller, project_id)
-        bound = await queries.has_binding(connection, caller.id)
+        bound = await queries.slugs_bound(connection, caller.id)
     lists: list[Sequence[WaitingOperation]] = [own]
     if bound:
         async with platform.database.connection(beyond(caller.id)) as connection:
             for slug in identity.bound_apps(caller):
                 offered = await queries.operations_offered(connection, WaitingOperation, slug, EACH_TENANT, MOST_WORK)
                 lists.append([one for one in offered if one.project_id != project_id])
-    return take_turns(lists)[:MOST_WORK]
+    return take_turns(lists)[:MOST_WORK], not set(bound) <= caller.apps
 
 
 def take_turns(lists: Sequence[Sequence[WaitingOperation]]) -> list[WaitingOperation]:
@@ -95,7 +100,7 @@ async def controller_instance_list(
         return Page[ServedInstance].of([], limit)
     async with platform.database.connection(admission.scope) as connection:
         rows = await queries.instances_served(connection, slug, project_id, after, limit + 1)
-        bound = await queries.has_binding(connection, caller.id)
+        bound = await queries.slugs_bound(connection, caller.id)
     if bound:
         async with platform.database.connection(beyond(caller.id)) as connection:
             elsewhere = await queries.instances_served(connection, slug, None, after, limit + 1)

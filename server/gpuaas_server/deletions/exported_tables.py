@@ -274,7 +274,7 @@ TENANT_TABLES = (
         "controller_consent",
         "controller_consents",
         "id, app_id, app_slug, permissions, project_ids, given_by, given_at, last_claimed_at, withdrawn_by, withdrawn_at,"
-        " withdrawn_reason",
+        " withdrawn_reason, given_with",
         _OF_TENANT,
     ),
 )

@@ -82,6 +82,7 @@ PROJECT_STAGES = (
             ("service_account_keys", "service_account_id"),
             ("service_account_certificates", "service_account_id"),
             ("controller_replicas", "service_account_id"),
+            ("controller_kind_bindings", "service_account_id"),
             ("idempotency_keys", "owner_id"),
         ),
     ),

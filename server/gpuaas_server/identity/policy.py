@@ -63,6 +63,12 @@ _USE_TERMINALS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", own_on
 # Asking and reporting are different permissions: people never report, whoever they are.
 _CONTROL = Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True)
 
+# Who provides apps (the platform's own process for it) creates what their controllers need. Of service accounts, its own are
+# those that are controllers and nothing else, so that it can give nobody more than it has.
+_PROVIDERS = frozenset({"apps:provide"})
+_READ_ACCOUNTS = Rule(Level.PROJECT, _PROJECT_ADMINS | {PLATFORM_OPERATOR}, "apps:provide")
+_PROVIDE = Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:provide", own_only=_PROVIDERS)
+
 RULES: dict[str, Rule] = {
     "health": _PUBLIC,
     "ready": _PUBLIC,
@@ -126,15 +132,17 @@ RULES: dict[str, Rule] = {
     "project_quota_show": Rule(Level.PROJECT, _PROJECT_READERS, "projects:read"),
     "project_quota_set": Rule(Level.PROJECT, _TENANT_ADMINS),
     # Service accounts: operators read what there is, and never hold a secret
-    "service_account_create": _ADMINISTER_PROJECT,
-    "service_account_list": _READ_ADMIN_PARTS,
+    "service_account_create": _PROVIDE,
+    "service_account_list": _READ_ACCOUNTS,
     "service_account_show": _READ_ADMIN_PARTS,
     "service_account_update": _END_IN_PROJECT,
     "service_account_delete": _END_IN_PROJECT,
-    "service_account_key_create": _ADMINISTER_PROJECT,
-    "service_account_key_list": _READ_ADMIN_PARTS,
+    "service_account_key_create": _PROVIDE,
+    "service_account_key_list": _READ_ACCOUNTS,
     "service_account_key_update": _END_IN_PROJECT,
-    "service_account_key_delete": _END_IN_PROJECT,
+    "service_account_key_delete": Rule(
+        Level.PROJECT, _PROJECT_ADMINS, "apps:provide", while_disabled=True, own_only=_PROVIDERS
+    ),
     "service_account_certificate_create": _ADMINISTER_PROJECT,
     "service_account_certificate_list": _READ_ADMIN_PARTS,
     "service_account_certificate_delete": _END_IN_PROJECT,
@@ -259,9 +267,13 @@ RULES: dict[str, Rule] = {
     "operation_cancel": _END_APPS,
     "operation_force": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
     # Controllers. A publisher binds them to its apps, a tenant consents to them: see consent_permissions.py
-    "controller_binding_create": _ADMINISTER_PROJECT,
-    "controller_binding_list": Rule(Level.PROJECT, _PROJECT_READERS),
+    "controller_binding_create": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:provide"),
+    "controller_binding_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:provide"),
     "controller_binding_delete": _END_IN_PROJECT,
+    # Of the platform's own project only: its controllers serve apps of everybody. See controllers/kind_bindings.py
+    "controller_kind_binding_create": Rule(Level.PROJECT, _ADMIN, "apps:provide"),
+    "controller_kind_binding_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:provide"),
+    "controller_kind_binding_delete": Rule(Level.PROJECT, _ADMIN, while_disabled=True),
     "controller_replica_list": Rule(Level.PROJECT, _PROJECT_READERS),
     "controller_offer_list": _READ_TENANT,
     "controller_consent_list": _READ_TENANT,

@@ -9,6 +9,7 @@ ScopeName = Literal[
     "allocations:write",
     "apps:control",
     "apps:operate",
+    "apps:provide",
     "artifacts:promote",
     "artifacts:publish",
     "artifacts:read",

@@ -104,7 +104,7 @@ class Me(BaseModel):
     roles: list[RoleBinding]
     scopes: list[str] | None = Field(description="Scopes of a service account; null for a user.")
     app_slugs: list[str] | None = Field(
-        default=None, description="Slugs of the apps that a service account controls; null for a user."
+        default=None, description="Slugs of the apps that a service account controls now; null for a user."
     )
 
 

@@ -38,6 +38,7 @@ from gpuaas_server.identity.rates import RateLimit, count_attempt, refuse_over
 from gpuaas_server.identity.rows import BrowserSessionRow, ServiceAccountRow
 from gpuaas_server.identity.rules import PLATFORM_ROLES, Level, Rule, Verdict
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
+from gpuaas_server.identity.service_accounts import change_controlled_apps, ensure_account
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC, ensure_signing_key, verifying_keys
 from gpuaas_server.identity.tokens import Claims, token_key_id, verify_token
@@ -83,8 +84,10 @@ __all__ = [
     "certificate_register",
     "certificates_end",
     "certificates_of_authority",
+    "change_controlled_apps",
     "count_attempt",
     "decide",
+    "ensure_account",
     "ensure_first_admin",
     "ensure_signing_key",
     "forget_sign_ins",

@@ -114,7 +114,7 @@ async def service_account_key_create(
 ) -> Response:
     """Create another key. To rotate: create a key, hand it out, delete the old one; both work meanwhile."""
     return await call.change(
-        lambda tx: service.service_account_key_create(tx, project_id, service_account_id, body), status=201
+        lambda tx: service.service_account_key_create(tx, call.caller, project_id, service_account_id, body), status=201
     )
 
 
@@ -154,4 +154,6 @@ async def service_account_key_delete(
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
     """End a key now, with the tokens that it obtained and the account's certificates. Other keys stay valid."""
-    return await call.change(lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id))
+    return await call.change(
+        lambda tx: service.service_account_key_delete(tx, call.caller, project_id, service_account_id, key_id)
+    )

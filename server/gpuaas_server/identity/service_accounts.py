@@ -7,8 +7,8 @@ from datetime import datetime
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
-from gpuaas_server.identity.policy import allowed_actions
-from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END
+from gpuaas_server.identity.policy import allowed_actions, grants_needed_on_others, is_permitted
+from gpuaas_server.identity.principals import ACCESS_END, CONTROL, CONTROLLER_LEASES_END
 from gpuaas_server.identity.queries import service_accounts as queries
 from gpuaas_server.identity.rows import NewKeyRow, NewServiceAccountRow, ServiceAccountRow
 from gpuaas_server.identity.schemas import (
@@ -22,7 +22,7 @@ from gpuaas_server.identity.schemas import (
     ServiceAccountUpdate,
 )
 from gpuaas_server.identity.signing_keys import TOPIC
-from gpuaas_server.kernel.caller import Caller
+from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -46,6 +46,28 @@ _VERBS = (
 async def service_account_create(
     tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, caller: Caller
 ) -> NewServiceAccount:
+    """Create an account with its first key. The caller's own are controllers and nothing else, if it only provides apps."""
+    scopes = sorted(set(body.scopes))
+    _require_own(caller, "service_account_create", scopes)
+    return await _create(tx, tenant_id, project_id, body, caller)
+
+
+async def ensure_account(
+    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate
+) -> tuple[str, NewServiceAccountKey]:
+    """Return the id of the account of this name, created if there is none, and a new key. For the platform's own programs."""
+    known = await queries.service_account_by_name(tx.connection, project_id, body.name)
+    if known is None:
+        made = await _create(tx, tenant_id, project_id, body, NOBODY)
+        return made.id, made.key
+    key = await _new_key(tx, known, None)
+    await _record_change(tx, "service_account_key_create", known, {"key": key.id})
+    return known.id, key
+
+
+async def _create(
+    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, caller: Caller
+) -> NewServiceAccount:
     _require_future(body.expires_at, tx.now)
     scopes, app_slugs = sorted(set(body.scopes)), sorted(set(body.app_slugs))
     _require_apps(scopes, app_slugs)
@@ -66,6 +88,12 @@ async def service_account_create(
     key = await _new_key(tx, row, None)
     await _record_change(tx, "service_account_create", row, {"scopes": scopes, "app_slugs": app_slugs, "key": key.id})
     return NewServiceAccount(**dict(_account(row, caller)), key=key)
+
+
+async def change_controlled_apps(tx: Tx, account_id: str, *, add: Sequence[str], remove: Sequence[str]) -> None:
+    """Change which apps a controller may work for. For bindings that follow from other ones; the caller records why."""
+    await queries.app_slugs_change(tx.connection, account_id, add, remove)
+    tx.wakeups.add(TOPIC)
 
 
 async def service_account_list(
@@ -126,10 +154,11 @@ async def service_account_update(
 
 
 async def service_account_key_create(
-    tx: Tx, project_id: str, account_id: str, body: ServiceAccountKeyCreate
+    tx: Tx, caller: Caller, project_id: str, account_id: str, body: ServiceAccountKeyCreate
 ) -> NewServiceAccountKey:
     _require_future(body.expires_at, tx.now)
     account = await _lock_account(tx, project_id, account_id)
+    _require_own(caller, "service_account_key_create", account.scopes)
     if await queries.key_count(tx.connection, account_id, tx.now) >= MAX_LIVE_KEYS:
         raise Problem("conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first.")
     key = await _new_key(tx, account, body.expires_at)
@@ -171,11 +200,12 @@ async def service_account_key_update(
     return ServiceAccountKey(**fields_of(row))
 
 
-async def service_account_key_delete(tx: Tx, project_id: str, account_id: str, key_id: str) -> None:
+async def service_account_key_delete(tx: Tx, caller: Caller, project_id: str, account_id: str, key_id: str) -> None:
     """Delete a key. Tokens that were issued for it end too; those of the other keys live on. Which key an SSH certificate was
     issued for is not known, so all of the account's end: a program asks for another.
     """
     account = await _lock_account(tx, project_id, account_id)
+    _require_own(caller, "service_account_key_delete", account.scopes)
     if not await queries.key_delete(tx.connection, account_id, key_id):
         raise not_found("key", key_id)
     await leases.enqueue(tx, ACCESS_END, [account_id])
@@ -197,6 +227,16 @@ def _present(row: ServiceAccountRow | None, account_id: str) -> ServiceAccountRo
     if row is None:
         raise not_found("service account", account_id)
     return row
+
+
+def _require_own(caller: Caller, action: str, scopes: Sequence[str]) -> None:
+    """Refuse who only provides apps, unless the account is a controller and nothing else."""
+    if not is_permitted(caller, action, own=frozenset(scopes) == CONTROL):
+        raise Problem(
+            "forbidden",
+            "With the scope apps:provide you create and rotate accounts whose only scope is apps:control.",
+            {"needs": grants_needed_on_others(action)},
+        )
 
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:

@@ -346,6 +346,15 @@ class Settings(BaseSettings):
     publish_minutes: int = Field(
         default=60, ge=1, le=1440, description="How long a publish intent waits for its bytes."
     )
+    platform_apps: str = Field(
+        default="all",
+        description="Which of the installed apps `up` provides and runs the controllers of: all, none, or names with commas.",
+    )
+    platform_apps_for_tenants: bool = Field(
+        default=True,
+        description="Every tenant gets an entitlement to the platform's own apps, with the consent to their controllers, when"
+        " the tenant is created or the app is published. The tenant can withdraw the consent.",
+    )
     registry_bind: str = Field(
         default="",
         description="Address of the image registry (docker-registry) that `up` runs. Plain HTTP on a loopback address,"

@@ -1,4 +1,4 @@
-"""`gpuaas-server up`: embedded PostgreSQL (unless a URL is set), api and worker in one process group, until Ctrl-C.
+"""`gpuaas-server up`: embedded PostgreSQL (unless a URL is set), api, worker and apps in one process group, until Ctrl-C.
 
 A child that dies is started again; children die with the supervisor (PDEATHSIG), so that nothing is left behind.
 Loading is most of what a start takes, so children load while the database starts, and stay paused until it is ready.
@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.migrations import run as migrations
+from gpuaas_server.processes import apps
 from gpuaas_server.processes.data_lock import DataDirectoryLock
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ RESTART_PAUSE = 0.2
 DATABASE_PAUSE = 0.25
 DATABASE_RETRY_SECONDS = 0.1  # after a start that failed at once
 STOP_SECONDS = 10.0
+API_PAUSES = (0.25, 5.0)  # between looks whether the api answers: the first, and the longest
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class Child:
     name: str
     arguments: list[str]
     answers: bool = False  # people wait for it
+    is_client: bool = False  # of the api: it starts when the api answers, and stops before it
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     restarts: int = 0
@@ -94,6 +97,7 @@ class Supervisor:
     database: postgres.EmbeddedPostgres | None = None
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
+    _api_pause: float = API_PAUSES[0]
 
     def run(self) -> int:
         configure_logs(self.settings.log_level)
@@ -105,7 +109,7 @@ class Supervisor:
         try:
             self._start()
             while not self.stopping:
-                signals.wait(None if self._revive() else DATABASE_RETRY_SECONDS)
+                signals.wait(self._pause())
         finally:
             self._shut_down()
             lock.release()
@@ -113,6 +117,21 @@ class Supervisor:
 
     def _stop(self, *_: object) -> None:
         self.stopping = True
+
+    def _pause(self) -> float | None:
+        """Start what is due, and return when to look again; None: when a child ends."""
+        if not self._revive():
+            return DATABASE_RETRY_SECONDS
+        waiting = [child for child in self.children if child.is_client and child.process is None]
+        if not waiting or self.stopping:
+            return None
+        if apps.api_answers(self.settings):
+            for child in waiting:
+                self._spawn(child)
+                child.let_go()
+            return None
+        pause, self._api_pause = self._api_pause, min(2 * self._api_pause, API_PAUSES[1])
+        return pause
 
     def _start(self) -> None:
         self.children = self._planned()
@@ -130,9 +149,12 @@ class Supervisor:
         for child in first:
             child.let_go()
         for child in self.children:  # who answers comes first: what loads meanwhile would take its cores
-            if not child.answers:
+            if not child.answers and not child.is_client:
                 self._spawn(child)
                 child.let_go()
+        if apps.are_wanted(self.settings):
+            command = [sys.executable, "-m", "gpuaas_server.main", "apps", "--paused"]
+            self.children.append(Child("apps", command, is_client=True))
         self.say(f"Console and API: {address(self.settings)}")
 
     def _found_revision(self) -> str | None:
@@ -234,7 +256,13 @@ class Supervisor:
         return started
 
     def _shut_down(self) -> None:
-        running = [child.process for child in self.children if child.process is not None]
+        for clients in (True, False):
+            self._end([child for child in self.children if child.is_client is clients])
+        if self.database is not None:
+            self.database.stop()
+
+    def _end(self, children: Sequence[Child]) -> None:
+        running = [child.process for child in children if child.process is not None]
         for process in running:
             if process.poll() is None:
                 process.terminate()
@@ -245,5 +273,3 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        if self.database is not None:
-            self.database.stop()

@@ -11,6 +11,7 @@ from gpuaas_server.access.reconciler import AccessEndReconciler, OperationAccess
 from gpuaas_server.allocations.reconciler import AllocationReconciler
 from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
 from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler, PublishIntentReconciler
+from gpuaas_server.controllers.reconciler import AppServiceReconciler
 from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import reconciler as housekeeping
@@ -58,6 +59,7 @@ def build_worker(platform: Platform) -> Worker:
             InstanceDriftReconciler(platform),
             InstanceFlagReconciler(),
             ControllerLeasesReconciler(),
+            AppServiceReconciler(platform),
             TerminalReconciler(),
             LogReadReconciler(),
             AccessEndReconciler(),

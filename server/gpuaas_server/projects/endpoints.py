@@ -25,8 +25,8 @@ router = APIRouter()
 @router.post("/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists"))
 async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]) -> Response:
     """Create an empty tenant. Next, give it users and an administrator."""
-    caller = call.caller
-    return await call.change(lambda tx: service.tenant_create(tx, body, caller), status=201)
+    caller, settings = call.caller, call.platform.settings
+    return await call.change(lambda tx: service.tenant_create(tx, settings, body, caller), status=201)
 
 
 @router.get("/tenants", response_model=Page[Tenant], responses=problem_responses())

@@ -31,6 +31,7 @@ class ProjectRow:
     name: str
     disabled: bool
     delete_after: datetime | None
+    platform: bool
     created_at: datetime
     generation: int
 
@@ -120,6 +121,22 @@ async def project_insert(
         "INSERT INTO projects (id, tenant_id, slug, name, created_at) VALUES (%s, %s, %s, %s, %s)"
         f" ON CONFLICT ON CONSTRAINT projects_one_per_slug DO NOTHING RETURNING {_PROJECT}",
         (project_id, tenant_id, slug, name, now),
+    )
+
+
+_PLATFORM_LOCK = 7_301_125  # of those who would make the platform's project
+
+
+async def platform_project(connection: Connection, *, lock: bool = False) -> ProjectRow | None:
+    """The platform's own project, if the connection may see it. `lock`: wait for whoever makes it at this moment."""
+    if lock:
+        await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_PLATFORM_LOCK,))
+    return await fetch_optional(connection, ProjectRow, f"SELECT {_PROJECT} FROM projects WHERE platform")
+
+
+async def project_set_platform(connection: Connection, project_id: str) -> ProjectRow:
+    return await fetch_one(
+        connection, ProjectRow, f"UPDATE projects SET platform = true WHERE id = %s RETURNING {_PROJECT}", (project_id,)
     )
 
 

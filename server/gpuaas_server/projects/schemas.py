@@ -64,6 +64,9 @@ class Project(BaseModel):
     name: str
     disabled: bool
     delete_after: DeleteAfter
+    platform: bool = Field(
+        default=False, description="Whether this is the platform's own project, which publishes its apps."
+    )
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions

@@ -16,7 +16,9 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.projects import queries
+from gpuaas_server.projects.hooks import tenant_hooks
 from gpuaas_server.projects.queries import ProjectRow, TenantRow
 from gpuaas_server.projects.schemas import (
     Project,
@@ -86,6 +88,12 @@ async def project_target(connection: Connection, project_id: str) -> CallTarget 
     return CallTarget(row.tenant_id, project_id, disabled, deleting)
 
 
+async def is_platform_project(connection: Connection, project_id: str) -> bool:
+    """Whether this is the platform's own project. Its rows must be visible to the connection."""
+    row = await queries.platform_project(connection)
+    return row is not None and row.id == project_id
+
+
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
     """The tenant's projects of these ids. Another tenant's are left out, whatever the caller may see."""
     rows = await queries.project_facts(connection, tenant_id, sorted(set(project_ids)))
@@ -100,12 +108,14 @@ async def tenant_target(connection: Connection, tenant_id: str) -> CallTarget | 
     return CallTarget(tenant_id, None, "tenant" if row.disabled else "", deleting)
 
 
-async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:
+async def tenant_create(tx: Tx, settings: Settings, body: TenantCreate, caller: Caller) -> Tenant:
     row = await queries.tenant_insert(tx.connection, new_id("tnt"), body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"There is a tenant {body.slug}.")
     await record(tx, AuditEntry("tenant_create", row.id, row.id, details={"slug": body.slug}))
     await emit(tx, NewEvent("tenant.created", row.id, row.id, data={"slug": body.slug}))
+    if settings.platform_apps_for_tenants:
+        await tenant_hooks().tenant_created(tx, row.id)
     return _tenant(row, caller)
 
 

@@ -31,6 +31,9 @@ projects = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("delete_after", Timestamp),  # its deletion was asked for: nothing but undoing that is done in it
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # The one that publishes the platform's own apps and runs their controllers.
+    sa.Column("platform", sa.Boolean, nullable=False, server_default="false"),
     sa.UniqueConstraint("tenant_id", "slug", name="projects_one_per_slug"),
     sa.UniqueConstraint("id", "tenant_id", name="projects_with_tenant"),
+    sa.Index("projects_one_of_platform", "platform", unique=True, postgresql_where=sa.text("platform")),
 )

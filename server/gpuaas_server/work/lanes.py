@@ -36,6 +36,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "instance_drift": Lane.INTERACTIVE,
     "terminal": Lane.INTERACTIVE,
     "log_read": Lane.INTERACTIVE,
+    "app_service": Lane.INTERACTIVE,
     "publish_intent": Lane.BULK,
     "artifact_check": Lane.BULK,
     "artifact_delete": Lane.BULK,

@@ -1,1 +1,1 @@
-"""The demo's steps, one module each: preparation, allocations, publication, cluster, jobs, teardown, audit trail."""
+"""The demo's steps, one module each: preparation, allocations, offer, cluster, jobs, teardown, audit trail."""

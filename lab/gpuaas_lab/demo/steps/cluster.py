@@ -34,7 +34,7 @@ class Cluster:
 def deploy(context: DemoContext, allocations: DemoAllocations, follower: OperationFollower) -> Cluster:
     with context.report.step("Deploy Slurm on the first host") as step:
         places = [Placement(component_key=key, allocation_id=allocations.head.id) for key in ("controller", "worker")]
-        new = NewInstance(app=SLUG, name=NAME, placement_intent=places, when_no_controller="queue")
+        new = NewInstance(app=SLUG, name=NAME, placement_intent=places)
         started = context.customer.instances.create(context.project_id, new)
         follower.wait_for_success(started.operation)
         cluster = Cluster(started.instance.id, allocations, follower)

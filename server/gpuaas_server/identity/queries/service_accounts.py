@@ -50,6 +50,16 @@ async def service_account_list(
     )
 
 
+async def service_account_by_name(connection: Connection, project_id: str, name: str) -> ServiceAccountRow | None:
+    """Return the account of this name, locked."""
+    return await fetch_optional(
+        connection,
+        ServiceAccountRow,
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE project_id = %s AND name = %s FOR UPDATE",
+        (project_id, name),
+    )
+
+
 async def service_account_show(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
     return await fetch_optional(
         connection,
@@ -65,6 +75,14 @@ async def service_account_lock(connection: Connection, project_id: str, account_
         ServiceAccountRow,
         f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE id = %s AND project_id = %s FOR UPDATE",
         (account_id, project_id),
+    )
+
+
+async def app_slugs_change(connection: Connection, account_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+    await connection.execute(
+        "UPDATE service_accounts SET app_slugs = ARRAY(SELECT DISTINCT one FROM unnest(app_slugs || %(add)s::text[]) one"
+        " WHERE one <> ALL(%(remove)s::text[]) ORDER BY one) WHERE id = %(id)s",
+        {"id": account_id, "add": list(add), "remove": list(remove)},
     )
 
 

@@ -49,6 +49,18 @@ APPS = [
         "Name at least one app in app_slugs, or leave out the scope apps:control.",
     ),
     ErrorKind(
+        "not_platform_project",
+        409,
+        "Only the platform's own project may do this",
+        "Use a service account of the platform's own project: `gpuaas projects list` shows it.",
+    ),
+    ErrorKind(
+        "consent_not_yours",
+        409,
+        "The consent to this app's controller is the tenant's",
+        "Grant the entitlement without it; an administrator of the tenant consents: `gpuaas controllers consent`.",
+    ),
+    ErrorKind(
         "no_controller",
         409,
         "No controller serves this app here now",

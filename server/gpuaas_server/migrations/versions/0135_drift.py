@@ -3,7 +3,7 @@
 from gpuaas_server.migrations.sql_files import run_sql
 
 revision = "0135"
-down_revision = "0110"
+down_revision = "0126"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,85 @@
+"""What a package says about its app, and how the installed packages are found."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from gpuaas_sdk.signatures import digest_of
+
+GROUP = "gpuaas.apps"
+DIGEST = "{digest}"  # a placeholder in manifests for the digest of the artifact
+ALL, NONE = "all", "none"
+
+
+class AppNotReady(Exception):
+    """The app cannot be provided here yet; the text says why and what to do. It is asked for again later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformApp:
+    """An app as its package provides it. What is left out is not done: an app without a manifest publishes nothing, and one
+    without a controller is carried out by the controller of its kind.
+    """
+
+    manifest: str = ""  # the text; `{digest}` stands for the digest of the artifact
+    artifact: Path | None = None  # the file that is published as the artifact
+    media_type: str = "application/octet-stream"
+    # Checks the artifact before it is published, and returns what it saw, as `lint` and `smoke`; else it raises AppNotReady.
+    check: Callable[[Path], Mapping[str, str]] | None = None
+    controller: Sequence[str] = ()  # the command of the controller's process
+    environment: Mapping[str, str] = field(default_factory=dict)  # for the controller, such as GPUAAS_CONCURRENCY
+    serves_kind: str = ""  # the kind of artifact whose apps the controller serves, such as `launchable`
+
+    @property
+    def slug(self) -> str:
+        return self._top_level("slug")
+
+    @property
+    def version(self) -> str:
+        return self._top_level("version")
+
+    def digest(self) -> str:
+        """The digest of the artifact's bytes. It reads all of them."""
+        if self.artifact is None:
+            raise AppNotReady("It has a manifest and names no artifact.")
+        return digest_of(self.artifact)
+
+    def manifest_of(self, digest: str) -> str:
+        return self.manifest.replace(DIGEST, digest)
+
+    def _top_level(self, key: str) -> str:
+        """The value of a line of the manifest. Such lines are plain: the platform checks the whole of it."""
+        found = re.search(rf"^{key}:\s*[\"']?([^\s\"'#]+)", self.manifest, re.MULTILINE)
+        return found.group(1) if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledApp:
+    """An entry point of an installed package. `declare` asks the package, which may not be ready."""
+
+    name: str
+    package: str
+    declare: Callable[[], PlatformApp]
+
+
+def installed_apps(wanted: str) -> list[InstalledApp]:
+    """The apps of installed packages, by name. `wanted` is `all`, `none`, or names with commas."""
+    names = {one.strip() for one in wanted.split(",") if one.strip()}
+    if names <= {NONE}:
+        return []
+    found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    return [_installed(point) for point in found if ALL in names or point.name in names]
+
+
+def _installed(point: EntryPoint) -> InstalledApp:
+    def declare() -> PlatformApp:
+        declared = point.load()
+        app = declared() if callable(declared) else declared
+        if not isinstance(app, PlatformApp):
+            raise AppNotReady(f"{point.value} gives no PlatformApp.")
+        return app
+
+    package = "" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+    return InstalledApp(point.name, package, declare)
