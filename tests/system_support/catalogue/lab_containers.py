@@ -13,7 +13,7 @@ import httpx
 
 from gpuaas_catalogue.images.layouts import MANIFEST_TYPE, ImageLayout
 from gpuaas_lab import Host
-from system_support.catalogue.proofs import HANG, Endpoint
+from system_support.catalogue.proofs import HANG, Endpoint, wait_until_ready
 from tests_support.parts import part
 
 Json = dict[str, Any]
@@ -71,6 +71,16 @@ class RunningContainer:
     def log(self) -> str:
         done = self.host.run(["podman", "logs", self.name], check=False)
         return done.stdout + done.stderr
+
+    def wait_until_ready(self, port: int, path: str) -> None:
+        """Wait as the readiness probe of the manifest does; a container that has ended is not waited for."""
+        try:
+            wait_until_ready(self.endpoint(port), path, self._is_running)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; its log:\n{self.log()[-3000:]}") from None
+
+    def _is_running(self) -> bool:
+        return self.host.run(["podman", "inspect", "--format={{.State.Running}}", self.name]).stdout.strip() == "true"
 
     def endpoint(self, port: int, token: str = "") -> Endpoint:
         return Endpoint(self.host.address, port, token)

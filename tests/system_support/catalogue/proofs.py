@@ -3,10 +3,12 @@
 import json
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from openai import AuthenticationError, OpenAI
 from websockets.sync.client import connect
 
 HANG = 90.0  # seconds, after which nobody waits any more
@@ -28,18 +30,20 @@ class Endpoint:
         return httpx.get(f"{self.url}{path}", headers=headers, timeout=HANG)
 
 
-def wait_until_ready(endpoint: Endpoint, path: str, expected: int = 200) -> None:
-    """Wait as the readiness probe of a manifest does."""
+def wait_until_ready(endpoint: Endpoint, path: str, runs: Callable[[], bool] = lambda: True) -> None:
+    """Wait until a GET of the path answers 200, as the readiness probe of a manifest does; stop once it no longer runs."""
     deadline = time.monotonic() + HANG
-    while True:
-        try:
-            status = httpx.get(f"{endpoint.url}{path}", timeout=3.0).status_code
-        except httpx.TransportError as error:
-            status = str(error)
-        if status == expected:
-            return
-        assert time.monotonic() < deadline, f"{endpoint.url}{path} answers {status}"
-        time.sleep(0.1)
+    while (status := _status(endpoint, path)) != "200":
+        assert runs(), f"{endpoint.url} has ended"
+        assert time.monotonic() < deadline, f"{endpoint.url}{path}: {status}"
+        time.sleep(0.2)
+
+
+def _status(endpoint: Endpoint, path: str) -> str:
+    try:
+        return str(httpx.get(f"{endpoint.url}{path}", timeout=3.0).status_code)
+    except httpx.TransportError as error:
+        return str(error)
 
 
 def execute_in_kernel(endpoint: Endpoint, code: str) -> str:
@@ -77,3 +81,67 @@ def _execute(channel: Any, code: str) -> str:
         if answer["msg_type"] == "execute_result":
             return str(answer["content"]["data"]["text/plain"])
         assert answer["msg_type"] != "error", answer["content"]
+
+
+@dataclass(frozen=True)
+class Chat:
+    """What the engine said about one conversation."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    pieces: int
+
+
+def chat(endpoint: Endpoint, model: str, question: str, tokens: int) -> Chat:
+    """Ask with the real client of OpenAI, and wait for the whole answer."""
+    with OpenAI(base_url=f"{endpoint.url}/v1", api_key=endpoint.token, timeout=HANG, max_retries=0) as client:
+        answer = client.chat.completions.create(
+            model=model, messages=[{"role": "user", "content": question}], max_tokens=tokens, seed=1
+        )
+    assert answer.usage is not None
+    text = answer.choices[0].message.content or ""
+    return Chat(text, answer.usage.prompt_tokens, answer.usage.completion_tokens, 1)
+
+
+def chat_streaming(endpoint: Endpoint, model: str, question: str, tokens: int) -> Chat:
+    """Ask with the real client of OpenAI, and collect the answer piece by piece."""
+    text, pieces, usage = "", 0, None
+    with OpenAI(base_url=f"{endpoint.url}/v1", api_key=endpoint.token, timeout=HANG, max_retries=0) as client:
+        stream = client.chat.completions.create(
+            model=model,
+            messages=[{"role": "user", "content": question}],
+            max_tokens=tokens,
+            seed=1,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        for part in stream:
+            usage = part.usage or usage
+            for choice in part.choices:
+                if choice.delta.content:
+                    text, pieces = text + choice.delta.content, pieces + 1
+    assert usage is not None
+    return Chat(text, usage.prompt_tokens, usage.completion_tokens, pieces)
+
+
+def is_refused(endpoint: Endpoint, model: str) -> bool:
+    """Tell whether the engine refuses this token."""
+    try:
+        chat(endpoint, model, "hello", 1)
+    except AuthenticationError:
+        return True
+    return False
+
+
+def counters(endpoint: Endpoint, path: str = "/metrics") -> dict[str, float]:
+    """Read the counters of an engine, as Prometheus does; counters with labels are added up."""
+    answer = endpoint.get(path)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, float] = {}
+    for line in answer.text.splitlines():
+        if line and not line.startswith("#"):
+            name, _, value = line.rpartition(" ")
+            plain = name.partition("{")[0]
+            found[plain] = found.get(plain, 0.0) + float(value)
+    return found

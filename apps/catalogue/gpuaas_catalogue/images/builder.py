@@ -79,7 +79,8 @@ def _build_base(base: DebianBase, target: Path) -> None:
     for name in _FOLDERS:
         (root / name).mkdir(parents=True)
     for path in base.files():
-        _copy(base.root / path, root / path)
+        if (source := base.source(path)) is not None:
+            _copy(source, root / path)
     for name in ("tmp", "var/tmp"):
         (root / name).chmod(0o1777)
     for name, text in {**_ACCOUNTS, "var/lib/dpkg/status": base.status()}.items():

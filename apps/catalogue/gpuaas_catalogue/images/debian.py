@@ -1,4 +1,4 @@
-"""The base of an image: files of Debian packages, taken from an installed root file system.
+"""The base of an image: files of Debian packages, taken from an installed root file system, which may have layers.
 
 Only files that a package lists are taken, so that two installations of the same packages give the same base: logs, caches
 and keys of the installation are left behind. Set-user-ID bits are dropped when the layer is written.
@@ -22,6 +22,7 @@ PACKAGES = (
     "dash",
     "findutils",
     "grep",
+    "libgomp1",
     "libstdc++6",
     "procps",
     "python3",
@@ -50,9 +51,9 @@ class Package:
 
 @dataclass(frozen=True)
 class DebianBase:
-    """The packages of a root file system that go into images."""
+    """The packages of a root file system that go into images. `roots` are its layers, the topmost first."""
 
-    root: Path
+    roots: tuple[Path, ...]
     packages: tuple[Package, ...]
 
     @property
@@ -64,10 +65,8 @@ class DebianBase:
     @property
     def python(self) -> str:
         """The version of its Python, as 3.11."""
-        found = sorted((self.root / "usr/lib").glob("python3.*/os.py"))
-        if not found:
-            raise BuildFailed(f"{self.root} has no Python.", "Take a root file system with the package python3.")
-        return found[-1].parent.name.removeprefix("python")
+        names = (one.name.removeprefix("python") for one in self.packages)
+        return next(name for name in names if re.fullmatch(r"3\.[0-9]+", name))
 
     def files(self) -> Iterator[Path]:
         """Yield the files, links and folders of the base, relative to the root."""
@@ -76,11 +75,14 @@ class DebianBase:
             for line in self._list_of(package).read_text().splitlines():
                 if line != "/." and not _LEFT_OUT.search(line):
                     found.add(self._place(line))
-        found |= {Path(line.lstrip("/")) for line in _GENERATED if (self.root / line.lstrip("/")).is_file()}
-        found |= {Path(name) for name in _MERGED if (self.root / name).is_symlink()}
-        for path in sorted(found):
-            if (self.root / path).is_symlink() or (self.root / path).exists():
-                yield path
+        found |= {Path(line.lstrip("/")) for line in _GENERATED}
+        found |= {Path(name) for name in _MERGED if self._is_merged(name)}
+        yield from sorted(path for path in found if self.source(path) is not None)
+
+    def source(self, path: Path | str) -> Path | None:
+        """Return where a path of the base is on this machine; None if it is not there."""
+        places = (root / path for root in self.roots)
+        return next((place for place in places if place.is_symlink() or place.exists()), None)
 
     def status(self) -> str:
         """The list of packages in dpkg's own form, for programs that look for known faults."""
@@ -90,35 +92,37 @@ class DebianBase:
         )
 
     def _list_of(self, package: Package) -> Path:
-        info = self.root / "var/lib/dpkg/info"
-        plain = info / f"{package.name}.list"
-        return plain if plain.is_file() else info / f"{package.name}:{package.architecture}.list"
+        names = (f"{package.name}.list", f"{package.name}:{package.architecture}.list")
+        found = (self.source(f"var/lib/dpkg/info/{name}") for name in names)
+        return next(file for file in found if file is not None)
+
+    def _is_merged(self, name: str) -> bool:
+        return name in _MERGED and any((root / name).is_symlink() for root in self.roots)
 
     def _place(self, line: str) -> Path:
         """Return where a listed path is since Debian merged /bin into /usr."""
         path = Path(line.lstrip("/"))
-        first = path.parts[0]
-        if len(path.parts) > 1 and first in _MERGED and (self.root / first).is_symlink():
-            return Path("usr") / path
-        return path
+        return Path("usr") / path if len(path.parts) > 1 and self._is_merged(path.parts[0]) else path
 
 
-def read_base(root: Path) -> DebianBase:
+def read_base(*roots: Path) -> DebianBase:
+    """Read the packages of a root file system. Where it has layers, the topmost comes first: it lists all packages."""
     try:
-        installed = {one.name: one for one in _installed((root / "var/lib/dpkg/status").read_text())}
-    except OSError as error:
-        raise BuildFailed(f"{root} is no Debian root file system: {error}.", "Make one with debootstrap.") from error
+        listed = next(file for root in roots if (file := root / "var/lib/dpkg/status").is_file())
+        installed = {one.name: one for one in _installed(listed.read_text())}
+    except (OSError, StopIteration) as error:
+        raise BuildFailed("There is no Debian root file system.", f"Make one with debootstrap: {PACKAGES}.") from error
     providers = {name: one for one in installed.values() for name in one.provides}
     wanted, found = list(PACKAGES), dict[str, Package]()
     while wanted:
         name = wanted.pop()
         package = installed.get(name) or providers.get(name)
         if package is None:
-            raise BuildFailed(f"{root} lacks the package {name}.", "Install it there, and build again.")
+            raise BuildFailed(f"The base lacks the package {name}.", "Install it there, and build again.")
         if package.name not in found:
             found[package.name] = package
             wanted += _choices(package, installed, providers)
-    return DebianBase(root, tuple(found[name] for name in sorted(found)))
+    return DebianBase(roots, tuple(found[name] for name in sorted(found)))
 
 
 def _choices(package: Package, installed: dict[str, Package], providers: dict[str, Package]) -> Iterator[str]:
