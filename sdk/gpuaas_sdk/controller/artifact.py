@@ -15,17 +15,23 @@ BUCKET_SECONDS = 60.0
 
 
 class PublishedArtifact:
-    """The artifact of the operation's version, for `host.put` and `host.unpack`: the host downloads it itself."""
+    """An artifact of the operation's version, for `host.put` and `host.unpack`: the host downloads it itself.
 
-    def __init__(self, lease: Lease) -> None:
-        self._lease = lease
+    Without a digest it is the version's own artifact; otherwise one that its runtime profile names.
+    """
+
+    def __init__(self, lease: Lease, digest: str | None = None) -> None:
+        self._lease, self._digest = lease, digest
 
     async def pull_document(self) -> dict[str, object]:
         """Return what a host needs for one download: the digest, and a secret that ends with the operation."""
         key = RecipientKey.new()
-        secret = await self._lease.request_pull_secret(key.public)
+        secret = await self._lease.request_pull_secret(key.public, self._digest)
         if secret.kind != "blob" or not is_digest(secret.digest):
             raise Failed("not_a_blob", f"{secret.digest} is an image.", next_step="Let the hosts pull it.")
+        if self._digest not in (None, secret.digest):
+            message = f"The platform gave {secret.digest} in place of {self._digest}."
+            raise Failed("digest_mismatch", message, next_step="Tell the platform's operators.")
         pull = _unseal(key, secret)
         return {"digest": secret.digest, "pull": {"origins": [], "trust": [], **pull}}
 

@@ -139,6 +139,10 @@ class Context:
         """The published artifact of `version`, for `host.put` and `host.unpack`. The hosts download it themselves."""
         return PublishedArtifact(self.lease)
 
+    def further_artifact(self, digest: str) -> PublishedArtifact:
+        """A file that the runtime profile of `version` names in `artifacts`, for `host.put` and `host.unpack`."""
+        return PublishedArtifact(self.lease, digest)
+
     async def fetch_artifact(self) -> bytes:
         """The published bytes of `version`, if the artifact is a blob. Their digest is checked."""
         return await pull_artifact(self.lease)

@@ -104,8 +104,8 @@ class Lease:
     async def request_machine_access(self, public_key: str) -> MachineAccess:
         return await self._checked(self.api.ssh_access.for_operation(*self._identity, public_key))
 
-    async def request_pull_secret(self, recipient_key: str) -> RuntimeSecret:
-        return await self._checked(self.api.artifacts.pull_secret(*self._identity, recipient_key))
+    async def request_pull_secret(self, recipient_key: str, digest: str | None = None) -> RuntimeSecret:
+        return await self._checked(self.api.artifacts.pull_secret(*self._identity, recipient_key, digest=digest))
 
     async def renew_until_lost(self) -> None:
         """Renew the lease until this task is cancelled. It returns only when the lease is lost."""

@@ -39,14 +39,7 @@ async def runtime_secret_create(
 ) -> RuntimeSecret:
     """Issue a secret to whoever holds the operation's lease. It is sealed to their key: nobody else can read the answer."""
     project_id, operation_id = leased.project_id, leased.operation_id
-    artifact = (
-        None
-        if leased.digest is None
-        else await queries.artifact_to_pull(tx.connection, leased.digest, leased.publisher_project_id)
-    )
-    if artifact is None:
-        raise Problem("artifact_unknown", "The operation's version has no registered artifact.")
-    _refuse_revoked(artifact)
+    artifact = await _artifact_of(tx, leased, body.digest)
     secret_id, secret = new_id("rts"), token_urlsafe(32)
     expires_at = min(leased.deadline_at, tx.now + LONGEST)
     row = RuntimeSecretRow(
@@ -76,6 +69,19 @@ async def runtime_secret_create(
         format=secrets.BOX_FORMAT,
         sealed=secrets.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),
     )
+
+
+async def _artifact_of(tx: Tx, leased: LeasedOperation, wanted: str | None) -> PullableArtifact:
+    """Return the artifact that the operation's version runs from; no other can be pulled with the lease."""
+    digest = wanted or leased.digest
+    if wanted is not None and wanted not in (leased.digest, *leased.further_digests):
+        raise Problem("artifact_unknown", f"The operation's version does not name the artifact {wanted}.")
+    publisher = leased.publisher_project_id
+    artifact = None if digest is None else await queries.artifact_to_pull(tx.connection, digest, publisher)
+    if artifact is None:
+        raise Problem("artifact_unknown", "The operation's version has no registered artifact.")
+    _refuse_revoked(artifact)
+    return artifact
 
 
 async def _source(tx: Tx, settings: Settings, artifact: PullableArtifact) -> dict[str, object]:

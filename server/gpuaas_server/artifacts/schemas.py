@@ -227,6 +227,10 @@ class RuntimeSecretCreate(Body):
     recipient_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
         description="Your X25519 public key, 32 bytes as base64. The secret is sealed to it."
     )
+    digest: Annotated[str, StringConstraints(pattern="^sha256:[0-9a-f]{64}$")] | None = Field(
+        default=None,
+        description="One of the artifacts that the version's runtime profile names. Absent: the version's own.",
+    )
 
 
 class RuntimeSecret(BaseModel):

@@ -119,6 +119,11 @@ class Manifest:
         return next((component for component in self.components if component.key == key), None)
 
     @property
+    def digests(self) -> list[str]:
+        """The digests of all artifacts that the version runs from, its own first."""
+        return [self.artifact.digest, *further_digests(self.document)]
+
+    @property
     def content_digest(self) -> str:
         """The digest of the content. Order of keys, blanks and comments do not count."""
         return digest_of(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS))
@@ -196,6 +201,12 @@ def _component(item: Json) -> Component:
         depends_on=tuple(item.get("depends_on", ())),
         compatibility=_compatibility(item.get("compatibility", {})),
     )
+
+
+def further_digests(document: Json) -> list[str]:
+    """Return the digests of the files that containers of the version read, each once, besides that of its own artifact."""
+    listed = (document.get("runtime_profile") or {}).get("artifacts", ())
+    return list(dict.fromkeys(artifact["digest"] for artifact in listed))
 
 
 def host_probes(document: Json, component_key: str) -> list[Probe]:

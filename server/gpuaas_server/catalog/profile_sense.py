@@ -47,7 +47,7 @@ def profile_complaints(manifest: Json) -> Iterator[Complaint]:
     yield from _variables(profile)
     yield from _inputs(manifest, profile)
     yield from _ports(manifest, profile)
-    yield from _volumes(profile)
+    yield from _mounts(profile)
     yield from _gpus(manifest, profile)
 
 
@@ -68,7 +68,7 @@ def _inputs(manifest: Json, profile: Json) -> Iterator[Complaint]:
             yield (*path, "input"), f"The inputs have no text, number or choice at {value['input']}."
 
 
-def _items(profile: Json, field: str) -> Iterator[tuple[int, object]]:
+def _items(profile: Json, field: str) -> Iterator[tuple[int, Any]]:
     yield from enumerate(profile.get(field, ()))
 
 
@@ -94,21 +94,32 @@ def _ports(manifest: Json, profile: Json) -> Iterator[Complaint]:
         outside.add(offered)
 
 
-def _volumes(profile: Json) -> Iterator[Complaint]:
+def _mounts(profile: Json) -> Iterator[Complaint]:
+    """Check names and paths of volumes and further artifacts: one path has one of them."""
     names: set[str] = set()
-    paths: set[str] = set()
     for index, volume in enumerate(profile.get("volumes", ())):
-        parts = volume["path"].split("/")[1:]
         if volume["name"] in names:
             yield (PLACE, "volumes", index, "name"), f"The name {volume['name']} is used twice."
-        if volume["path"] in paths:
-            yield (PLACE, "volumes", index, "path"), f"The path {volume['path']} is used twice."
-        if any(set(part) == {"."} for part in parts):
-            yield (PLACE, "volumes", index, "path"), "The path is not in its shortest form: it has a part of dots."
-        elif parts[0] in _OF_THE_SYSTEM:
-            yield (PLACE, "volumes", index, "path"), f"/{parts[0]} is the system's, also in a container."
         names.add(volume["name"])
-        paths.add(volume["path"])
+    for index, artifact in enumerate(profile.get("artifacts", ())):
+        if artifact["digest"] == profile["image"]:
+            yield (PLACE, "artifacts", index, "digest"), "This is the image; name further files here."
+    paths: set[str] = set()
+    for field in ("volumes", "artifacts"):
+        for index, mount in _items(profile, field):
+            for message in _path_faults(mount["path"], paths):
+                yield (PLACE, field, index, "path"), message
+            paths.add(mount["path"])
+
+
+def _path_faults(path: str, others: set[str]) -> Iterator[str]:
+    parts = path.split("/")[1:]
+    if path in others:
+        yield f"The path {path} is used twice."
+    if any(set(part) == {"."} for part in parts):
+        yield "The path is not in its shortest form: it has a part of dots."
+    elif parts[0] in _OF_THE_SYSTEM:
+        yield f"/{parts[0]} is the system's, also in a container."
 
 
 def _gpus(manifest: Json, profile: Json) -> Iterator[Complaint]:

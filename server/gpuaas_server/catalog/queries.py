@@ -190,12 +190,17 @@ async def newer_active_exists(connection: Connection, app_id: str, precedence: s
     return bool(newer)
 
 
+# A version refers to a digest by its own artifact, or by a further one that its containers read.
+_NAMES = "v.manifest #> '{runtime_profile,artifacts}' @> %(named)s::jsonb"
+_REFERS = f"(v.artifact_digest = %(digest)s OR {_NAMES})"
+
+
 async def active_on_digest(connection: Connection, project_id: str, digest: str) -> int:
     active = await fetch_value(
         connection,
         int,
-        "SELECT count(*) FROM app_versions WHERE artifact_digest = %s AND status = 'active' AND project_id = %s",
-        (digest, project_id),
+        f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status = 'active' AND v.project_id = %(project)s",
+        {**_reference(digest), "project": project_id},
     )
     return active or 0
 
@@ -205,9 +210,22 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
         connection,
         str,
         "SELECT a.slug || ' ' || v.version FROM app_versions v JOIN apps a ON a.id = v.app_id"
-        " WHERE v.artifact_digest = %s AND v.status <> 'retired' AND v.project_id = %s ORDER BY v.id LIMIT %s",
-        (digest, project_id, limit),
+        f" WHERE {_REFERS} AND v.status <> 'retired' AND v.project_id = %(project)s ORDER BY v.id LIMIT %(limit)s",
+        {**_reference(digest), "project": project_id, "limit": limit},
     )
+
+
+async def version_ids_naming(connection: Connection, digest: str, project_id: str | None) -> list[str]:
+    return await fetch_values(
+        connection,
+        str,
+        f"SELECT v.id FROM app_versions v WHERE {_NAMES} AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
+        {**_reference(digest), "project": project_id},
+    )
+
+
+def _reference(digest: str) -> dict[str, object]:
+    return {"digest": digest, "named": as_json([{"digest": digest}])}
 
 
 async def catalog_list(

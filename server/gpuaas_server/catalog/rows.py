@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from gpuaas_server.kernel.rows import computed_from
+from gpuaas_server.kernel.rows import computed, computed_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,10 @@ class VersionFacts:
     notice: str | None
     artifact_digest: str
     project_id: str
+    further_digests: list[str] = computed(
+        "ARRAY(SELECT jsonb_array_elements_text("
+        "jsonb_path_query_array(manifest, '$.runtime_profile.artifacts[*].digest')))"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.inputs import check_inputs
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.catalog.manifest import Component, Manifest, Probe, from_document, host_probes
-from gpuaas_server.catalog.rows import AppRow, AppVersionRow, VersionFacts, VersionNotice
+from gpuaas_server.catalog.manifest import Component, Manifest, Probe, from_document, further_digests, host_probes
+from gpuaas_server.catalog.rows import AppRow, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -42,11 +42,13 @@ __all__ = [
     "check_inputs",
     "footprint_of",
     "from_document",
+    "further_digests",
     "host_probes",
     "launchable",
     "placement_refusals",
     "reason_documents",
     "refuse_placement",
+    "version_ids_naming",
     "version_notices",
     "version_refusals",
     "versions_on_digest",
@@ -83,7 +85,10 @@ async def launchable(
         if version is not None:
             raise not_found(f"version of {slug}", version)
         raise _not_launchable(slug, [Reason("no_active_version", f"{slug} has no active version.")])
-    reasons = await _refusals(connection, row, tenant_id, project_id)
+    manifest = from_document(row.manifest)
+    reasons = list(machine.launch_refusals(row.version, row.status, row.notice))
+    if project_id is not None:
+        reasons += await _artifact_refusals(connection, tenant_id, project_id, manifest.digests, row.project_id)
     if reasons:
         raise _not_launchable(slug, reasons)
     return LaunchableVersion(
@@ -92,7 +97,7 @@ async def launchable(
         slug,
         row.version,
         row.status,
-        from_document(row.manifest),
+        manifest,
         row.artifact_digest,
         row.project_id,
     )
@@ -119,22 +124,28 @@ async def version_refusals(
             connection, tenant_id, project_id, digest, publisher_project_id, returning
         )
         return [unknown, *refusals]
-    return await _refusals(connection, row, tenant_id, project_id, returning)
+    reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning))
+    digests = [row.artifact_digest, *dict.fromkeys(row.further_digests)]
+    return reasons + await _artifact_refusals(
+        connection, tenant_id, project_id, digests, row.project_id, returning=returning
+    )
 
 
-async def _refusals(
+async def _artifact_refusals(
     connection: Connection,
-    row: VersionFacts | AppVersionRow,
     tenant_id: str,
-    project_id: str | None,
+    project_id: str,
+    digests: Sequence[str],
+    publisher_project_id: str,
+    *,
     returning: bool = False,
 ) -> list[Reason]:
-    """Decide whether a version may be taken; nothing else does. Without a project the artifact is not asked."""
-    reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning))
-    if project_id is not None:
-        artifact = (row.artifact_digest, row.project_id)
-        reasons += await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
-    return reasons
+    """List the reasons of every artifact that the version runs from; each reason once."""
+    found: dict[Reason, None] = {}
+    for digest in digests:
+        place = (tenant_id, project_id, digest, publisher_project_id)
+        found |= dict.fromkeys(await artifact_facts.digest_refusals(connection, *place, returning))
+    return list(found)
 
 
 def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:
@@ -160,6 +171,11 @@ async def active_versions_on_digest(connection: Connection, project_id: str, dig
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
     """Name the versions of the publishing project that are not retired and refer to the artifact, as `app version`."""
     return await queries.versions_on_digest(connection, project_id, digest, limit)
+
+
+async def version_ids_naming(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
+    """Return the ids of versions that name the digest among their further artifacts; of one publishing project, if given."""
+    return await queries.version_ids_naming(connection, digest, project_id)
 
 
 async def app_for_tenant(connection: Connection, tenant_id: str, slug: str) -> AppRow:

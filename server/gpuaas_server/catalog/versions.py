@@ -145,11 +145,9 @@ async def app_version_show(connection: Connection, path: VersionPath, caller: Ca
 
 
 async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, require_match: RequireMatch) -> AppVersion:
-    """Activate the version: from here on it can be launched. Its artifact must be active too."""
+    """Activate the version: from here on it can be launched. Its artifacts must be active too."""
     before = await _lock_version(tx, path, "active", require_match)
-    digest = before.artifact_digest
-    artifact = await artifact_facts.artifact_of(tx.connection, before.project_id, digest)
-    reasons = list(machine.activation_refusals(digest, artifact))
+    reasons = await _activation_refusals(tx.connection, before)
     if reasons:
         raise Problem(
             "version_not_activatable", " ".join(one.message for one in reasons), {"reasons": reason_documents(reasons)}
@@ -160,6 +158,14 @@ async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, requir
         await queries.app_describe(tx.connection, row.app_id, {**description})
     await _record(tx, "app_version_activate", row, _status_change(before, row), news="app.version_activated")
     return version_document(row, caller)
+
+
+async def _activation_refusals(connection: Connection, row: RegisteredVersion) -> list[machine.Reason]:
+    found: list[machine.Reason] = []
+    for digest in from_document(row.manifest).digests:
+        artifact = await artifact_facts.artifact_of(connection, row.project_id, digest)
+        found += machine.activation_refusals(digest, artifact, further=digest != row.artifact_digest)
+    return found
 
 
 async def app_version_deprecate(

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gpuaas_server.access import service as access
 from gpuaas_server.artifacts import service as artifacts
+from gpuaas_server.catalog import service as catalog
 from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import member_queries, queries
@@ -60,6 +61,7 @@ async def leased_operation(
         version["publisher_project_id"],
         operation.deadline_at,
         operation.lease_until or operation.deadline_at,
+        tuple(catalog.further_digests(version["manifest"])),
     )
 
 

@@ -6,6 +6,7 @@ A work row derives them, since tenants are many: in portions, each of which asks
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpuaas_server.catalog import service as catalog
 from gpuaas_server.instances import queries, version_gate
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.operation_completion import refuse_unclaimed
@@ -48,7 +49,8 @@ async def load_portion(connection: Connection, subject: str) -> FlagPortion:
     elif first == "tenant":
         ids = await queries.ids_of_tenant(connection, second, after, PORTION)
     else:
-        ids = await queries.ids_with_artifact(connection, first, second, after, PORTION)
+        versions = await catalog.version_ids_naming(connection, first, second)
+        ids = await queries.ids_with_artifact(connection, first, second, versions, after, PORTION)
     return FlagPortion(f"{first} {second}", ids)
 
 

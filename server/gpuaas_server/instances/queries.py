@@ -177,19 +177,32 @@ async def live_instances(connection: Connection, digest: str | None, version_id:
 
 
 async def ids_with_artifact(
-    connection: Connection, digest: str, publisher_project_id: str, after: str, limit: int
+    connection: Connection,
+    digest: str,
+    publisher_project_id: str,
+    version_ids: Sequence[str],
+    after: str,
+    limit: int,
 ) -> list[str]:
-    """Find those that run from this project's artifact, or could return to it."""
+    """Find those that run from this project's artifact, or could return to it. `version_ids` name it as a further one."""
     theirs = " OR ".join(
         f"({column} ->> 'digest' = %(digest)s AND {column} ->> 'publisher_project_id' = %(publisher)s)"
+        f" OR {column} ->> 'version_id' = ANY(%(versions)s)"
         for column in ("previous", "attempted")
     )
     return await fetch_values(
         connection,
         str,
         "SELECT id FROM app_instances WHERE decommissioned_at IS NULL AND id > %(after)s"
-        f" AND ((digest = %(digest)s AND publisher_project_id = %(publisher)s) OR {theirs}) ORDER BY id LIMIT %(limit)s",
-        {"digest": digest, "publisher": publisher_project_id, "after": after, "limit": limit},
+        " AND ((digest = %(digest)s AND publisher_project_id = %(publisher)s) OR version_id = ANY(%(versions)s)"
+        f" OR {theirs}) ORDER BY id LIMIT %(limit)s",
+        {
+            "digest": digest,
+            "publisher": publisher_project_id,
+            "versions": list(version_ids),
+            "after": after,
+            "limit": limit,
+        },
     )
 
 

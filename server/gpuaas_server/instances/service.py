@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Manifest, from_document
 from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
@@ -236,7 +237,10 @@ async def _started(
 
 async def live_on_digest(connection: Connection, digest: str) -> int:
     """Count the instances that are not gone and run from these bytes."""
-    return await queries.live_instances(connection, digest, None)
+    live = await queries.live_instances(connection, digest, None)
+    for version_id in await catalog.version_ids_naming(connection, digest):
+        live += await queries.live_instances(connection, None, version_id)
+    return live
 
 
 async def live_on_version(connection: Connection, version_id: str) -> int:

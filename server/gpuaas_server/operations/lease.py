@@ -35,6 +35,7 @@ class LeasedOperation:
     publisher_project_id: str
     deadline_at: datetime
     lease_until: datetime
+    further_digests: tuple[str, ...] = ()  # of files that the version's containers read
 
 
 async def claim_lease(tx: Tx, limits: Limits, operation: OperationRow, replica: str) -> tuple[OperationRow, str]:

@@ -45,6 +45,7 @@ class LeasedOperation:
     deadline_at: datetime
     publisher_project_id: str
     operation_id: str = OPERATION
+    further_digests: tuple[str, ...] = ()
 
 
 async def issue(

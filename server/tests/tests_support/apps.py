@@ -206,14 +206,14 @@ class AppSite:
 
 async def _publish(connection: Any, tenant_id: str, project_id: str, manifest: Manifest) -> None:
     same = {"tenant": tenant_id, "project": project_id}
-    digest = manifest.artifact.digest
-    await connection.execute(
-        "INSERT INTO artifacts (id, tenant_id, project_id, kind, name, digest, size_bytes, media_type, location, stage,"
-        " stage_since, trust, trust_detail, signed_by, signatures, created_by, created_at) VALUES (%(id)s, %(tenant)s,"
-        " %(project)s, 'blob', 'echo', %(digest)s, 1, 'application/octet-stream', 'x', 'active', now(), 'unverified', '',"
-        " '{}', '{}', 'usr_x', now()) ON CONFLICT (project_id, digest) DO NOTHING",
-        {**same, "id": new_id("art"), "digest": digest},
-    )
+    for digest in manifest.digests:
+        await connection.execute(
+            "INSERT INTO artifacts (id, tenant_id, project_id, kind, name, digest, size_bytes, media_type, location, stage,"
+            " stage_since, trust, trust_detail, signed_by, signatures, created_by, created_at) VALUES (%(id)s, %(tenant)s,"
+            " %(project)s, 'blob', 'echo', %(digest)s, 1, 'application/octet-stream', 'x', 'active', now(), 'unverified',"
+            " '', '{}', '{}', 'usr_x', now()) ON CONFLICT (project_id, digest) DO NOTHING",
+            {**same, "id": new_id("art"), "digest": digest},
+        )
     await connection.execute(
         "INSERT INTO apps (id, tenant_id, project_id, slug, display_name, description, keywords, search, visibility,"
         " created_by, created_at) VALUES (%(id)s, %(tenant)s, %(project)s, %(slug)s, 'Echo', '', '{}', '', 'private',"
@@ -230,7 +230,7 @@ async def _publish(connection: Any, tenant_id: str, project_id: str, manifest: M
             "id": new_id("apv"),
             "version": manifest.version,
             "runtime": manifest.runtime_version,
-            "digest": digest,
+            "digest": manifest.artifact.digest,
             "manifest": Jsonb(manifest.document),
             "content": manifest.content_digest,
             "slug": manifest.slug,
