@@ -470,6 +470,7 @@ class ArtifactsCalls(Calls):
         lease_token: str,
         recipient_key: str,
         *,
+        digest: str | None = None,
         purpose: str | None = None,
         generation: int | None = None,
     ) -> RuntimeSecret:
@@ -478,7 +479,9 @@ class ArtifactsCalls(Calls):
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "runtime-secrets"),
-            body=body_of({"lease_token": lease_token, "recipient_key": recipient_key}, {"purpose": purpose}),
+            body=body_of(
+                {"lease_token": lease_token, "recipient_key": recipient_key}, {"digest": digest, "purpose": purpose}
+            ),
             headers=if_match(generation),
         )
         return self._read(RuntimeSecret, request)
