@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -82,3 +83,29 @@ def test_the_serving_app_answers_the_openai_client_and_counts_its_tokens(host: H
         assert counted["llamacpp:prompt_tokens_total"] >= whole.prompt_tokens
         assert proofs.is_refused(running.endpoint(8000, "guessed"), "tiny")
         _assert_hidden(running, engine.token)
+
+
+def test_marimo_opens_only_with_its_token(host: Host, registry: LabRegistry) -> None:
+    reference, profile = _published(registry, "marimo")
+    with container(host, reference, profile, {}) as running:
+        running.wait_until_ready(2718, "/health")
+        marimo = running.endpoint_with_token(2718)
+        assert proofs.marimo_files(marimo) == []
+        assert not proofs.opens_marimo(running.endpoint(2718, "guessed"))
+        _assert_hidden(running, marimo.token)
+
+
+def test_tensorboard_shows_the_numbers_of_a_run_only_with_its_token(host: Host, registry: LabRegistry) -> None:
+    reference, profile = _published(registry, "tensorboard")
+    with container(host, reference, profile, {}) as running:
+        running.wait_until_ready(6006, "/healthz")
+        board = running.endpoint_with_token(6006)
+        running.run("/opt/app/bin/python3", "-c", proofs.WRITE_A_RUN)
+        assert proofs.scalars(board, "first", "loss") == [(1, 0.5), (2, 0.25)]
+        for guessed in ("", "guessed"):
+            assert board.get("/data/runs", token=guessed).status_code == 401
+        opened = httpx.get(f"{board.url}/?token={board.token}", follow_redirects=False, timeout=proofs.HANG)
+        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        cookie = opened.headers["set-cookie"].partition(";")[0]
+        assert httpx.get(f"{board.url}/data/runs", headers={"Cookie": cookie}, timeout=proofs.HANG).json() == ["first"]
+        _assert_hidden(running, board.token)

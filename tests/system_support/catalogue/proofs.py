@@ -1,6 +1,7 @@
 """What a user does with an app of the catalogue. Each function takes its endpoint, and fails if the app does not work."""
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -145,3 +146,45 @@ def counters(endpoint: Endpoint, path: str = "/metrics") -> dict[str, float]:
             plain = name.partition("{")[0]
             found[plain] = found.get(plain, 0.0) + float(value)
     return found
+
+
+def opens_marimo(endpoint: Endpoint) -> bool:
+    """Tell whether the token opens the notebook server in a browser."""
+    with httpx.Client(base_url=endpoint.url, timeout=HANG, follow_redirects=True) as client:
+        return client.get("/", params={"access_token": endpoint.token}).url.path == "/"
+
+
+def marimo_files(endpoint: Endpoint) -> list[str]:
+    """List the notebooks of the server, as its page does."""
+    with httpx.Client(base_url=endpoint.url, timeout=HANG, follow_redirects=True) as client:
+        page = client.get("/", params={"access_token": endpoint.token})
+        assert (page.status_code, page.url.path) == (200, "/"), page.text
+        found = re.search(r'data-token="([^"]+)"', page.text)
+        headers = {"Marimo-Server-Token": found.group(1)} if found else {}
+        answer = client.post("/api/home/workspace_files", json={"includeMarkdown": False}, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return [str(file["name"]) for file in answer.json()["files"]]
+
+
+# Writes event files as a training program does, with TensorBoard's own writer.
+WRITE_A_RUN = """
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+writer = EventFileWriter("/data/runs/first")
+for step, loss in ((1, 0.5), (2, 0.25)):
+    values = [Summary.Value(tag="loss", simple_value=loss)]
+    writer.add_event(Event(wall_time=float(step), step=step, summary=Summary(value=values)))
+writer.close()
+"""
+
+
+def scalars(endpoint: Endpoint, run: str, tag: str) -> list[tuple[int, float]]:
+    """Return steps and values of a run, once TensorBoard has read them."""
+    deadline = time.monotonic() + HANG
+    while endpoint.get("/data/runs").json() != [run]:
+        assert time.monotonic() < deadline, "TensorBoard did not find the run"
+        time.sleep(0.5)
+    answer = endpoint.get(f"/data/plugin/scalars/scalars?run={run}&tag={tag}")
+    assert answer.status_code == 200, answer.text
+    return [(int(step), float(value)) for _, step, value in answer.json()]

@@ -22,7 +22,7 @@ from gpuaas_catalogue.images.recipes import UID, Recipe
 from gpuaas_catalogue.images.wheels import PLACE, install_wheels
 
 # A change of what the builder does to the same inputs gets another number, and so another place in the cache.
-_BUILDER = 1
+_BUILDER = 2
 _TIMEOUT = 600.0
 _PATH = "/opt/app/bin:/opt/launch:/usr/local/bin:/usr/bin:/bin"
 # Runs in a mount namespace of its own, so that a killed builder leaves no mount.

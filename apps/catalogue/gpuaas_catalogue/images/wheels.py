@@ -14,7 +14,7 @@ from pathlib import Path
 from gpuaas_catalogue.images.errors import BuildFailed
 
 PLACE = "opt/app"
-_PLATFORM = "x86_64-manylinux_2_28"
+_PLATFORM = "x86_64-manylinux_2_36"  # the libc of Debian 12
 _TIMEOUT = 900.0
 _BESIDE = ("bin", "share", "etc")  # what wheels put beside the modules
 
