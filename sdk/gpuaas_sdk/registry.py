@@ -1,8 +1,11 @@
 """The part of the registry protocol that a publisher needs: it pushes blobs and manifests into one repository."""
 
+import hashlib
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
@@ -11,7 +14,8 @@ from gpuaas_sdk.digests import digest_of
 from gpuaas_sdk.errors import Problem, ServerFailed
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-TIMEOUT = httpx.Timeout(60.0)
+TIMEOUT = httpx.Timeout(60.0, read=600.0)  # the registry hashes a large blob before it answers
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,18 @@ class Repository:
         url = urljoin(self._url, started.headers["Location"])
         url += ("&" if "?" in url else "?") + f"digest={digest}"
         self._send("PUT", url, content=content, content_type="application/octet-stream")
+        return digest
+
+    def push_file(self, file: Path) -> str:
+        """Push a blob of any size from a file, piece by piece."""
+        with file.open("rb") as content:
+            digest = f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+        started = self._send("POST", f"/v2/{self.name}/blobs/uploads/")
+        url = urljoin(self._url, started.headers["Location"])
+        url += ("&" if "?" in url else "?") + f"digest={digest}"
+        with file.open("rb") as content:
+            pieces = iter(partial(content.read, _PIECE), b"")
+            self._send("PUT", url, content=pieces, content_type="application/octet-stream", length=file.stat().st_size)
         return digest
 
     def push_manifest(self, reference: str, content: bytes, media_type: str = IMAGE_MANIFEST) -> str:
@@ -50,12 +66,21 @@ class Repository:
         return f"{'http' if loopback else 'https'}://{self.registry}"
 
     def _send(
-        self, method: str, path: str, *, content: bytes | None = None, content_type: str = "", accept: str = "*/*"
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | Iterator[bytes] | None = None,
+        content_type: str = "",
+        accept: str = "*/*",
+        length: int | None = None,
     ) -> httpx.Response:
         token = self.token(f"repository:{self.name}:pull,push")
         headers = {"Authorization": f"Bearer {token}", "Accept": accept}
         if content_type:
             headers["Content-Type"] = content_type
+        if length is not None:
+            headers["Content-Length"] = str(length)
         verify = True if self.ca_file is None else httpx.create_ssl_context(verify=self.ca_file)
         try:
             answer = httpx.request(

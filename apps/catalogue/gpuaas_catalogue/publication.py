@@ -92,5 +92,5 @@ class Publication:
 def push_image(image: ImageLayout, repository: Repository) -> str:
     """Push the image and return its digest, which is the same wherever it is pushed."""
     for part in image.parts():
-        repository.push_blob(part.read_bytes())
+        repository.push_file(part)
     return repository.push_manifest(image.digest, image.manifest)

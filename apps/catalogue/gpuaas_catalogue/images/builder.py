@@ -46,6 +46,11 @@ def image_key(recipe: Recipe, base: DebianBase) -> str:
     return f"{recipe.name}-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}"
 
 
+def base_key(base: DebianBase) -> str:
+    """Return the name of the base in the cache."""
+    return f"base-{_BUILDER}-{base.digest[:16]}"
+
+
 def ensure_image(recipe: Recipe, base: DebianBase, cache: BuildCache) -> ImageLayout:
     """Return the image from the cache; build it first if it is not there."""
     return ImageLayout(cache.ensure(image_key(recipe, base), partial(_build_image, recipe, base, cache)))
@@ -57,7 +62,7 @@ def _build_image(recipe: Recipe, base: DebianBase, cache: BuildCache, target: Pa
             f"{recipe.name} is for Python {recipe.python}, and the base has {base.python}.",
             "Take a base of the release that the recipe is for.",
         )
-    shared = cache.ensure(f"base-{_BUILDER}-{base.digest[:16]}", partial(_build_base, base))
+    shared = cache.ensure(base_key(base), partial(_build_base, base))
     blobs, root = target / "blobs/sha256", target / "root"
     blobs.mkdir(parents=True)
     below = Layer(**json.loads((shared / "layer.json").read_text()))
