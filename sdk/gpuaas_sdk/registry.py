@@ -13,7 +13,7 @@ from gpuaas_sdk.digests import digest_of
 from gpuaas_sdk.errors import Problem, ServerFailed
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-TIMEOUT = httpx.Timeout(60.0)
+TIMEOUT = httpx.Timeout(60.0, read=600.0)  # the registry hashes a large blob before it answers
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,10 +222,20 @@ def _component(item: Json) -> Component:
 
 
 def digests_of(document: Json) -> tuple[str, ...]:
-    """Return the digests of all artifacts that a version refers to: its own first, then the images of components."""
-    profiles = (component.get("runtime_profile") for component in document["components"])
-    further = (profile["image"] for profile in profiles if profile is not None)
-    return tuple(dict.fromkeys((document["artifact"]["digest"], *further)))
+    """Return the digests of all artifacts that a version refers to: its own first, then other images, then files."""
+    images = (profile["image"] for profile in _profiles(document))
+    return tuple(dict.fromkeys((document["artifact"]["digest"], *images, *file_digests(document))))
+
+
+def file_digests(document: Json) -> tuple[str, ...]:
+    """Return the digests of the files that containers of the version read."""
+    files = (file["digest"] for profile in _profiles(document) for file in profile.get("artifacts", ()))
+    return tuple(dict.fromkeys(files))
+
+
+def _profiles(document: Json) -> list[Json]:
+    listed = (holder.get("runtime_profile") for holder in (document, *document["components"]))
+    return [profile for profile in listed if profile is not None]
 
 
 def host_probes(document: Json, component_key: str) -> list[Probe]:

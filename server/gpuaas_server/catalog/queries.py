@@ -36,8 +36,9 @@ _APP = columns_of(AppRow)
 _VERSION = columns_of(AppVersionRow, "v")
 _REGISTERED = columns_of(RegisteredVersion, "v")
 _ENTITLEMENT = columns_of(EntitlementRow, "e")
-# A version refers to a digest as its own artifact, or as the image of a component (`_referred` has the parameters).
-_REFERS = "(v.artifact_digest = %(digest)s OR v.manifest @> %(component)s::jsonb)"
+# A version names further digests in its runtime profiles: images of components, and files (`_referred` has the parameters).
+_NAMES = "v.manifest @> ANY(%(places)s::jsonb[])"
+_REFERS = f"(v.artifact_digest = %(digest)s OR {_NAMES})"
 _FROM = "FROM app_versions v JOIN apps a ON a.id = v.app_id"
 _VISIBLE = (
     "(a.tenant_id = %(tenant)s OR a.visibility = 'public' OR (a.visibility = 'entitled' AND EXISTS"
@@ -212,20 +213,22 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
     )
 
 
-async def versions_with_image(connection: Connection, digest: str, project_id: str | None) -> list[str]:
+async def versions_naming(connection: Connection, digest: str, project_id: str | None) -> list[str]:
     return await fetch_values(
         connection,
         str,
-        "SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND v.manifest @> %(component)s::jsonb"
+        f"SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND {_NAMES}"
         " AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
         {**_referred(digest), "project": project_id},
     )
 
 
 def _referred(digest: str) -> dict[str, object]:
-    """Return the parameters of `_REFERS`: a digest, as the version's own artifact or as the image of a component."""
-    image = {"components": [{"runtime_profile": {"image": digest}}]}
-    return {"digest": digest, "component": as_json(image)}
+    """Return the parameters of `_REFERS`: a digest, and the documents that a manifest with it contains."""
+    profiles = ({"image": digest}, {"artifacts": [{"digest": digest}]})
+    of_version = [{"runtime_profile": profile} for profile in profiles]
+    of_component = [{"components": [place]} for place in of_version]
+    return {"digest": digest, "places": [as_json(place) for place in (*of_version, *of_component)]}
 
 
 async def catalog_list(

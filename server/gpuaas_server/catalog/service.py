@@ -64,7 +64,7 @@ __all__ = [
     "version_notices",
     "version_refusals",
     "versions_on_digest",
-    "versions_with_image",
+    "versions_naming",
 ]
 
 
@@ -173,11 +173,11 @@ async def active_versions_on_digest(connection: Connection, project_id: str, dig
     return await queries.active_on_digest(connection, project_id, digest)
 
 
-async def versions_with_image(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
+async def versions_naming(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
     """List the ids of versions in which a component runs this image beside the version's own artifact: those of the
     publishing project, or all that the caller may see.
     """
-    return await queries.versions_with_image(connection, digest, project_id)
+    return await queries.versions_naming(connection, digest, project_id)
 
 
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
