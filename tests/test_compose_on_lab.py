@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_containers.controller import Containers
-from gpuaas_sdk import Conflict, NewInstance, Operation, Placement
+from gpuaas_sdk import InvalidRequest, NewInstance, Operation, Placement
 from gpuaas_sdk.sync.wait import wait_for
 from system_support.compose_lab import SERVICES, oci_archive, write_app
 from system_support.container_lab import ContainerLab, container_lab, web_image
@@ -134,7 +134,7 @@ def test_services_of_one_allocation_cannot_be_placed_apart(lab: ContainerLab, tm
         ({"web": FRONT, "cache": DATA, "store": DATA}, "allocation_group_split"),
         (dict.fromkeys(SERVICES, FRONT), "allocation_group_mixed"),
     ):
-        with pytest.raises(Conflict) as refused:
+        with pytest.raises(InvalidRequest) as refused:
             launch(lab, "1.2.0", places)
         refusals = refused.value.problem.details["refusals"]
         assert isinstance(refusals, list)
