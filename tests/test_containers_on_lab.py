@@ -187,18 +187,19 @@ def test_hostile_answers_arrive_as_they_are_and_the_container_has_its_limits(lab
 
 
 def test_a_container_that_crashes_is_told_with_its_log_and_without_secrets(lab: ContainerLab) -> None:
-    answer = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    answer = {"type": "object", "properties": {"answer": {"type": "string", "default": SECRET_ANSWER}}}
     profile = {"env": {"ANSWER": {"input": "/answer"}}}
     lab.release(CRASHING, web_image("never", CRASH), profile, inputs=answer)
     with at_work(Containers(), lab.controller()):
-        instance, deploy = lab.launch("crash", CRASHING, answer=SECRET_ANSWER)
-        failed = lab.fails(deploy, "crash_loop")
+        instance, deploy = lab.launch("crash", ONE)
+        lab.succeeds(deploy)
+        failed = lab.fails(lab.upgrade(instance, CRASHING), "crash_loop")
         assert failed.failure is not None
         assert "last with status 3" in failed.failure.message
         assert "password=[hidden] no model" in failed.failure.message
         assert SECRET_ANSWER not in str(failed.steps)
         assert lab.member(instance).status == "failed"
-        lab.succeeds(lab.upgrade(instance, ONE))
+        lab.verb(instance, "rollback")
         assert says(lab) == "hello"
         lab.torn_down(instance)
     assert engine_lists(lab.hosts[0]) == NOTHING
@@ -259,6 +260,7 @@ def test_a_pull_that_is_denied_or_gets_another_image_is_told_apart(
     assert engine_lists(host) == NOTHING
 
 
+@pytest.mark.slow
 async def test_every_step_may_be_interrupted_and_repeated(lab: ContainerLab) -> None:
     async with interrupting_replicas(Containers(), lab.controller()) as interruptions:
         instance, deploy = await to_thread(lab.launch, "repeat", ONE)
@@ -268,3 +270,20 @@ async def test_every_step_may_be_interrupted_and_repeated(lab: ContainerLab) -> 
         assert says(lab) == "hello again"
         await to_thread(lab.torn_down, instance)
     assert engine_lists(lab.hosts[0]) == NOTHING
+
+
+def test_a_host_that_ran_containers_is_released_with_a_proven_wipe(lab: ContainerLab) -> None:
+    """It is the last one: the host is no longer a place of the lab."""
+    admin, place = lab.sandbox.admin, lab.places[1]
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("wiped", ONE, place=1)
+        lab.succeeds(deploy)
+        lab.torn_down(instance)
+    admin.allocations.release(lab.project_id, place)
+
+    def released() -> str | None:
+        state = admin.allocations.show(lab.project_id, place).state
+        return state if state in ("released", "release_failed") else None
+
+    state = admin.wait_for(released, 180, "the release to end")
+    assert state == "released", admin.allocations.timeline(lab.project_id, place).wipe_evidence

@@ -368,7 +368,7 @@ async def test_a_controller_without_a_slug_serves_what_its_account_is_bound_to_a
     settings, app = catalog_app.controller("of-many"), Notes()
 
     def live() -> set[str]:
-        replicas = admin.controller_replicas.list(project).items
+        replicas = admin.controller_replicas.list(project)
         return {one.app_slug for one in replicas if one.live and one.service_account_id == settings.client_id}
 
     def bind(*slugs: str) -> None:
@@ -381,9 +381,9 @@ async def test_a_controller_without_a_slug_serves_what_its_account_is_bound_to_a
     async with running_replica(app, settings):
         _, operation = await asyncio.to_thread(begin)
         assert (await ended(catalog_app, operation)).status == "succeeded"
-        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug), 20.0, "the first app to be served")
+        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug), 20.0, what="the first app to be served")
         await asyncio.to_thread(bind, catalog_app.slug, other)
-        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug, other), 20.0, "the second app too")
+        await asyncio.to_thread(wait_for, lambda: is_live(catalog_app.slug, other), 20.0, what="the second app too")
     assert await asyncio.to_thread(live) == set(), "it has not said that it ends"
 
 

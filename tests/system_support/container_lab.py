@@ -86,7 +86,7 @@ class ContainerLab(LabApp):
         assert intent.push is not None
         token = admin.artifacts.registry_token
         where = (intent.push.registry, intent.push.repository)
-        repository = Repository(*where, lambda scope: token(scope=[scope]).token, str(self._ca_file()))
+        repository = Repository(*where, lambda scope: token(scope=[scope]).token, str(self.ca_file()))
         for blob in image.blobs:
             _patiently(repository, blob)
         repository.push_manifest("1", image.manifest)
@@ -131,7 +131,7 @@ class ContainerLab(LabApp):
                     admin.operations.force(project, one.operation_id, "the test is over")
                 self.ended(self.operate(one.id, "decommission"))
 
-    def _ca_file(self) -> Path:
+    def ca_file(self) -> Path:
         file = self.sandbox.server.directory / "platform-ca.pem"
         if not file.exists():
             keys = self.sandbox.admin.platform_keys.list()

@@ -13,6 +13,7 @@ LONGEST = (
     "tests/test_docs.py",
     "agent/tests/test_on_lab_hosts.py",
     "tests/test_slurm_on_lab.py",
+    "tests/test_containers_on_lab.py",
     "tests/test_policy_matrix.py",
     "tests/chaos/test_mutations.py",
     "tests/chaos/test_chaos.py",

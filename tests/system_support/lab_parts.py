@@ -3,7 +3,7 @@
 The first fleet on a machine has to, and it takes minutes; a test that gives up after minutes should not be that one.
 """
 
-from gpuaas_lab import rootfs
+from gpuaas_lab import CONTAINER_ENGINE, rootfs
 from gpuaas_lab.demo import app
 from system_support.slurm_lab import LAYER
 
@@ -15,6 +15,7 @@ def say(line: str) -> None:
 def main() -> None:
     rootfs.ensure(say)
     LAYER.ensure(say)
+    CONTAINER_ENGINE.ensure(say)
     app.ensure(say)
 
 

@@ -25,6 +25,12 @@ HEADER = "#cloud-config\n"
 RESTARTS = {"on_failure": "on-failure", "always": "always", "never": "no"}
 RESTART_SECONDS, BURST, BURST_SECONDS = 2, 10, 300
 KILL_SECONDS = 20  # beyond the container's own time to end: for the engine to clean up
+# The shell's text is constant, and names come as arguments. What these commands print would be in the container's log.
+_QUIETLY = ("/bin/sh", "-c", 'exec "$@" >/dev/null', "sh")
+_MAKE_NETWORK = (
+    *("/bin/sh", "-c", f'{ENGINE} network exists "$1" || exec {ENGINE} network create "$1" >/dev/null'),
+    "sh",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +97,10 @@ def _unit_text(container: MemberContainer, environment: ContainerEnvironment, la
         "Type=notify",
         "NotifyAccess=all",
         f"Environment={quoted(f'GPUAAS_INSTANCE={container.instance_id}')}",
-        # The network may be there already: the engine has no way to say that this is fine.
-        f"ExecStartPre=-{command_line([ENGINE, 'network', 'create', names.network])}",
+        f"ExecStartPre={command_line([*_MAKE_NETWORK, names.network])}",
         f"ExecStart={command_line(start)}",
-        f"ExecStop={command_line(stop)}",
-        f"ExecStopPost=-{command_line(remove)}",
+        f"ExecStop={command_line([*_QUIETLY, *stop])}",
+        f"ExecStopPost=-{command_line([*_QUIETLY, *remove])}",
         f"Restart={RESTARTS[profile.restart]}",
         f"RestartSec={RESTART_SECONDS}",
         f"TimeoutStartSec={profile.start_seconds}",

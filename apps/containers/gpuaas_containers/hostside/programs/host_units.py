@@ -7,7 +7,7 @@ import time
 
 from host_commands import ENGINE, Failed, run
 
-PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "ExecMainStatus", "LoadState")
+PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "ExecMainStatus", "Job")
 CRASHES = 3  # so many restarts while it is watched are a loop
 STEADY_SECONDS, STEADY_WITH_PORTS = 2.0, 10.0
 PAUSE, LINES = 0.2, 12
@@ -26,12 +26,17 @@ def is_active(unit):
 def watch(request):
     """{"unit", "ports", "seconds"}: returns once the container runs: its ports answer, or it has run for a while."""
     unit, ports = request["unit"], request["ports"]
-    deadline, steady_since, seen = time.monotonic() + request["seconds"], 0.0, None
+    deadline, steady_since, seen, ended_with = time.monotonic() + request["seconds"], 0.0, None, "?"
     while True:
         state = show(unit)
-        refuse_failed(unit, state)
-        if state["ActiveState"] != "active" or state["MainPID"] != seen:
-            steady_since, seen = time.monotonic(), state["MainPID"] if state["ActiveState"] == "active" else None
+        waiting = "Job" in state  # it has yet to be started or stopped: what is there now is the one before
+        if state["ActiveState"] in ("failed", "inactive") or state["SubState"] == "auto-restart":
+            ended_with = state["ExecMainStatus"]  # a restart makes it 0 again
+        if not waiting:
+            refuse_failed(unit, state, ended_with)
+        runs = state["ActiveState"] == "active" and not waiting
+        if not runs or state["MainPID"] != seen:
+            steady_since, seen = time.monotonic(), state["MainPID"] if runs else None
         steady = time.monotonic() - steady_since
         enough = STEADY_WITH_PORTS if ports else STEADY_SECONDS
         if seen is not None and (steady >= enough or (ports and all(map(answers, ports)))):
@@ -43,7 +48,7 @@ def watch(request):
         time.sleep(PAUSE)
 
 
-def refuse_failed(unit, state):
+def refuse_failed(unit, state, ended_with):
     crashes = int(state["NRestarts"] or 0)
     ended = state["ActiveState"] in ("failed", "inactive")
     waits = state["SubState"] == "auto-restart"
@@ -54,11 +59,11 @@ def refuse_failed(unit, state):
         refuse_engine_error(lines)
     if state["Result"] == "timeout" and ended:
         raise Failed("container_start_timeout", "the container did not start in time", lines)
-    if crashes >= CRASHES or (ended and state["Result"] != "success"):
-        times = f"the container ended {crashes + 1} times, last with status {state['ExecMainStatus']}"
+    if crashes >= CRASHES or (ended and crashes and state["Result"] != "success"):
+        times = f"the container ended {crashes + 1} times, last with status {ended_with}"
         raise Failed("crash_loop", times, lines)
     if ended:
-        raise Failed("container_ended", f"the container ended with status {state['ExecMainStatus']}", lines)
+        raise Failed("container_ended", f"the container ended with status {ended_with}", lines)
 
 
 def refuse_engine_error(lines):
@@ -88,7 +93,7 @@ def log(unit):
     for line in run(command).stdout.splitlines():
         message = json.loads(line).get("MESSAGE")
         text = bytes(message).decode(errors="replace") if isinstance(message, list) else str(message)
-        if not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it started
+        if not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it starts
             found.append(text[:500])
     return found
 
