@@ -234,3 +234,30 @@ def choose(page: Page, option: str) -> None:
             return page.keyboard.press("Enter")
         page.keyboard.press("ArrowDown")
     raise AssertionError(f"{option} cannot be reached with the arrow keys")
+
+
+def test_the_lines_of_a_member_are_read_searched_and_followed(mia: Visitor, cloud: SampleCloud) -> None:
+    page = mia.page
+    mia.visit(cloud.routes()["workload"])
+    page.get_by_role("button", name="Show logs").click()
+    log = page.get_by_role("log")
+    expect(log.get_by_text("Simulated app is up").first).to_be_visible(timeout=HANG)
+    assert violations(page) == []
+    page.get_by_label("Search in these lines").fill("slow request")
+    expect(log.get_by_text("Cache is warm")).to_have_count(0)
+    expect(log.get_by_text("Slow request").first).to_be_visible()
+    page.get_by_label("Search in these lines").fill("")
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name="Download").click()
+    assert "Simulated app is up" in downloaded.value.path().read_text()
+    log.focus()
+    page.keyboard.press("End")
+    page.get_by_label("Follow").check(force=True)
+    count = page.get_by_role("status").filter(has_text="lines")
+    expect(count).to_be_visible(timeout=HANG)
+    before = log.locator("time").last.get_attribute("datetime") or ""
+    deadline = time.monotonic() + HANG / 1000
+    while (log.locator("time").last.get_attribute("datetime") or "") <= before:
+        assert time.monotonic() < deadline, "no line came while it followed"
+        page.wait_for_timeout(100)
+    assert faults_of(mia, "workload with logs") == []

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 
 import httpx
 import pytest
@@ -15,10 +16,11 @@ from typer.testing import CliRunner
 from gpuaas_cli.main import app
 from gpuaas_echo.controller import Echo
 from gpuaas_sdk import Client, Conflict, Denied, GpuaasError, InstanceMember, LogLine, NotFound
-from system_support.echo_lab import EchoLab, at_work, echo_lab
+from system_support.echo_lab import OLD, EchoLab, at_work, echo_lab
 from system_support.ledger import Ledger, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+ANYWHERE = "0.3.0"  # the app as it is, also on slices
 WRITER = "echo-relay.service"  # of the app's footprint, and not needed on the host of the hub
 PASSWORD = "hunter2-is-not-a-good-one"
 HOSTILE = rf"""
@@ -265,3 +267,26 @@ def test_after_a_removal_and_a_release_there_is_nothing_to_read(lab: EchoLab, in
         assert away.value.code == "log_host_away"
         lab.hosts[1].run(["systemctl", "start", "gpuaas-agent.service"])
     until(lambda: bool(person.logs.tail(lab.project_id, made, 5, member=later.id)), "the agent answers again")
+
+
+def test_a_slice_is_read_from_its_own_journal_and_released_while_somebody_follows(lab: EchoLab, person: Client) -> None:
+    admin, project = lab.sandbox.admin, lab.project_id
+    admin.allocations.release(project, lab.places[2])
+    assert list(admin.allocations.follow(project, [lab.places[2]], 120.0))[-1].state == "released"
+    files_of = files("gpuaas_echo")
+    manifest = files_of.joinpath("manifest.yaml").read_text().replace(OLD, ANYWHERE)
+    lab.publish(
+        manifest.replace("requires_node_network: true", "requires_node_network: false"),
+        files_of.joinpath("echod").read_bytes(),
+    )
+    [place] = lab.allocate(1, "h100-slice", 1)
+    made, deploy = lab.deploy("sliced", [("hub", place)], version=ANYWHERE, greeting="hi")
+    lab.succeeds(deploy)
+    hub = lab.member(made, "hub")
+    found = person.logs.tail(project, made, 100)
+    assert {line.source for line in found} == {"echo-hub.service"}
+    assert any("Started" in line.text for line in found)
+    with followed(lab, made, hub.id):
+        lab.torn_down(made)
+        admin.allocations.release(project, place)
+        assert list(admin.allocations.follow(project, [place], 120.0))[-1].state == "released"

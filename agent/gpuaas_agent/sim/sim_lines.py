@@ -20,7 +20,7 @@ _TEXTS = (
 
 def lines_of(spec: LogSpec, now: float) -> list[LogLine]:
     """Return the lines that the spec asks for, in the order of time."""
-    units = [unit.replace("*", "1") for unit in spec.units]
+    units = [unit.replace("*", "1") for unit in spec.units if unit.endswith(".service")]
     units = [unit for unit in units if spec.source in (None, unit)]
     until = min(int(now * 1_000_000), spec.until or 1 << 60)
     first, last = -(-spec.since // _PERIOD), until // _PERIOD

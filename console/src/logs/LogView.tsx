@@ -148,7 +148,9 @@ function Lines(props: { entries: Entry[]; name: string; follow: boolean; empty: 
             <time className={classes.time} dateTime={entry.at} title={entry.at}>
               {clockOf(entry.at)}
             </time>
-            <span className={classes.source}>{entry.source.replace(/\.service$/, "")}</span>
+            <span className={classes.source} title={entry.source}>
+              {entry.source.replace(/\.service$/, "")}
+            </span>
             <span className={classes.text}>
               {entry.text}
               {entry.cut && " …"}
