@@ -12,5 +12,6 @@ def platform_app() -> PlatformApp:
     return PlatformApp(
         manifest=(_FOLDER / "manifest.yaml").read_text(),
         artifact=_FOLDER / "echod",
+        is_example=True,
         controller=(sys.executable, "-m", "gpuaas_echo.controller"),
     )

@@ -30,6 +30,7 @@ class PlatformApp:
     check: Callable[[Path], Mapping[str, str]] | None = None
     controller: Sequence[str] = ()  # the command of the controller's process
     environment: Mapping[str, str] = field(default_factory=dict)  # for the controller, such as GPUAAS_CONCURRENCY
+    is_example: bool = False  # provided only where it is asked for by name
     serves_kind: str = ""  # the kind of artifact whose apps the controller serves, such as `launchable`
 
     @property
@@ -61,6 +62,7 @@ class InstalledApp:
 
     name: str
     package: str
+    named: bool  # somebody asked for this one
     declare: Callable[[], PlatformApp]
 
 
@@ -70,10 +72,10 @@ def installed_apps(wanted: str) -> list[InstalledApp]:
     if names <= {NONE}:
         return []
     found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    return [_installed(point) for point in found if ALL in names or point.name in names]
+    return [_installed(point, point.name in names) for point in found if ALL in names or point.name in names]
 
 
-def _installed(point: EntryPoint) -> InstalledApp:
+def _installed(point: EntryPoint, named: bool) -> InstalledApp:
     def declare() -> PlatformApp:
         declared = point.load()
         app = declared() if callable(declared) else declared
@@ -82,4 +84,4 @@ def _installed(point: EntryPoint) -> InstalledApp:
         return app
 
     package = "" if point.dist is None else f"{point.dist.name} {point.dist.version}"
-    return InstalledApp(point.name, package, declare)
+    return InstalledApp(point.name, package, named, declare)

@@ -56,6 +56,9 @@ class Provider:
     async def _provide_once(self, installed: InstalledApp) -> int | None:
         """Publish the app and run its controller once. None: it has none."""
         app = await asyncio.to_thread(installed.declare)
+        if app.is_example and not installed.named:
+            log.info("%s is an example, and is provided only where GPUAAS_PLATFORM_APPS names it", installed.name)
+            return None
         if app.manifest:
             version = await Publication(self.api, self.project_id, app, installed.package).ensure()
             log.info("%s: %s %s is %s", installed.name, version.slug, version.version, version.status)

@@ -348,7 +348,8 @@ class Settings(BaseSettings):
     )
     platform_apps: str = Field(
         default="all",
-        description="Which of the installed apps `up` provides and runs the controllers of: all, none, or names with commas.",
+        description="Which of the installed apps `up` provides and runs the controllers of: all, none, or names with commas."
+        " Examples are not among `all`: name them.",
     )
     platform_apps_for_tenants: bool = Field(
         default=True,
