@@ -28,6 +28,7 @@ __all__ = [
     "ControllerBinding",
     "ControllerConsent",
     "ControllerInstance",
+    "ControllerKindBinding",
     "ControllerMember",
     "ControllerOffer",
     "ControllerProject",
@@ -510,6 +511,8 @@ class ControllerBinding(Resource):
     created_at: datetime | None = None
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
+    # The kind binding that this one follows from; it ends with that one.
+    kind_binding_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -535,6 +538,8 @@ class ControllerConsent(Resource):
     withdrawn_reason: str | None = None
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
+    # consent: an administrator gave it by itself. entitlement: it came with an app of the platform.
+    given_with: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -557,6 +562,22 @@ class ControllerInstance(Resource):
     runtime: Mapping[str, object] | None = None
     # What you reported last.
     access_bundle: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerKindBinding(Resource):
+    """A service account of the platform that controls every app of a kind, for every tenant that consents."""
+
+    id: str
+    project_id: str = ""
+    artifact_kind: str = ""
+    service_account_id: str = ""
+    service_account_name: str = ""
+    # Id of the person or service account.
+    created_by: str = ""
+    created_at: datetime | None = None
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1254,7 +1275,7 @@ class Me(Resource):
     roles: list[RoleBinding] = field(default_factory=list)
     # Scopes of a service account; null for a user.
     scopes: list[str] | None = None
-    # Slugs of the apps that a service account controls; null for a user.
+    # Slugs of the apps that a service account controls now; null for a user.
     app_slugs: list[str] | None = None
 
 
@@ -1666,6 +1687,8 @@ class Project(Resource):
     generation: int = 0
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
+    # Whether this is the platform's own project, which publishes its apps.
+    platform: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
