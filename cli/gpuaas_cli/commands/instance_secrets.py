@@ -10,7 +10,7 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
-from gpuaas_cli.operation_views import OPERATIONS, follow_to_end
+from gpuaas_cli.operation_views import follow_to_end, print_operations
 from gpuaas_cli.options import DeadlineOption, ProjectOption, WatchOption
 from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.references import instance_id, project_id
@@ -128,5 +128,5 @@ def _after(session: Session, where: str, changed: InstanceSecretChanged, watch: 
     elif watch:
         follow_to_end(session, where, operation, deadline)
     else:
-        print_list(session, [operation], OPERATIONS)
+        print_operations(session, [operation])
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

@@ -11,7 +11,6 @@ from gpuaas_server.access.credential_schemas import (
     CredentialDelivery,
     CredentialDeliveryCreate,
     NewCredentialDelivery,
-    SealedBox,
 )
 from gpuaas_server.access.credentials import living, present, secret_id_of
 from gpuaas_server.access.grants import require_allocation
@@ -29,6 +28,7 @@ from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki.service import PlatformKey, read_public_key
 from gpuaas_server.secrets import service as secrets
+from gpuaas_server.secrets.schemas import SealedBox
 from gpuaas_server.secrets.service import SecretRef
 
 

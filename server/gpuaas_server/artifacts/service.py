@@ -26,6 +26,7 @@ from gpuaas_server.artifacts.stages import (
     Stage,
     Standing,
     Trust,
+    in_canary,
     move_refusals,
 )
 from gpuaas_server.artifacts.stages import launch_refusals as refusals_of
@@ -64,6 +65,7 @@ __all__ = [
     "artifact_verify",
     "blob_key",
     "changed",
+    "in_canary",
     "intents_forget",
     "launch_refusals",
     "present",

@@ -51,7 +51,7 @@ class Refusal:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What a move depends on. `evidence` is the last outcome of each kind; `live` counts instances on the digest,
-    `active_versions` those app versions that are active and refer to it.
+    `active_versions` those app versions that are active or a canary and refer to it.
     """
 
     stage: Stage
@@ -71,11 +71,9 @@ def move_refusals(standing: Standing, wanted: Stage, canary_percent: int | None)
         refusals += _trust(standing, wanted)
     if (standing.stage, wanted) == (Stage.DRAFT, Stage.STAGED):
         refusals += _evidence(standing.evidence)
-    if wanted is Stage.DEPRECATED and standing.active_versions:
-        message = (
-            f"{standing.active_versions} active app version(s) refer to it, and may refer to active artifacts only."
-        )
-        refusals.append(Refusal("artifact_in_use", f"{message} Deprecate them first."))
+    if wanted in (Stage.DEPRECATED, Stage.STAGED) and standing.active_versions:
+        message = f"{standing.active_versions} app version(s) that are active or a canary refer to it."
+        refusals.append(Refusal("artifact_in_use", f"{message} Deprecate them or roll them back first."))
     if wanted is Stage.RETIRED and standing.live:
         refusals.append(Refusal("artifact_in_use", f"{standing.live} live instance(s) run on this digest."))
     return refusals

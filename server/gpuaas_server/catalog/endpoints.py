@@ -5,16 +5,20 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from gpuaas_server.catalog import entitlements, entries, service, versions
+from gpuaas_server.catalog import entitlements, entries, releases, service, versions
 from gpuaas_server.catalog.schemas import (
     App,
+    AppRollback,
     AppVersion,
+    AppVersionCanary,
     AppVersionDeprecate,
     AppVersionDetail,
     AppVersionRegister,
     AppVersionRetire,
     AppVisibilitySet,
     CatalogApp,
+    CatalogChannel,
+    CatalogChannelSet,
     CatalogEntry,
     Entitlement,
     EntitlementGrant,
@@ -116,6 +120,45 @@ async def app_version_activate(
     """Activate a version, so that it can be launched. Its artifact must be active and not revoked."""
     path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
     return await call.change(lambda tx: versions.app_version_activate(tx, path, caller, match))
+
+
+@router.post(
+    "/projects/{project_id}/apps/{app_id}/versions/{version_id}/canary",
+    response_model=AppVersion,
+    responses=problem_responses("version_not_activatable"),
+)
+async def app_version_canary(
+    project_id: ProjectId,
+    app_id: AppId,
+    version_id: AppVersionId,
+    body: AppVersionCanary,
+    call: Annotated[Call, admitted_change("app_version_canary")],
+) -> Response:
+    """Give a version to a part of the projects, or change how large that part is. Activate it to promote it."""
+    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: releases.app_version_canary(tx, path, body, caller, match))
+
+
+@router.post("/projects/{project_id}/apps/{app_id}/rollback", response_model=AppVersion, responses=problem_responses())
+async def app_rollback(
+    project_id: ProjectId, app_id: AppId, body: AppRollback, call: Annotated[Call, admitted_change("app_rollback")]
+) -> Response:
+    """Take back the app's canary; without one, have launches take the version from before the last promotion."""
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: releases.app_rollback(tx, project_id, app_id, body, caller, match))
+
+
+@router.put(
+    "/projects/{project_id}/catalog/{slug}/channel", response_model=CatalogChannel, responses=problem_responses()
+)
+async def catalog_channel_set(
+    project_id: ProjectId,
+    slug: AppSlug,
+    body: CatalogChannelSet,
+    call: Annotated[Call, admitted_change("catalog_channel_set")],
+) -> Response:
+    """Choose which versions of an app this project gets: stable ones, the canary, or what the hash says."""
+    return await call.change(lambda tx: releases.catalog_channel_set(tx, call.caller, slug, body))
 
 
 @router.post(

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from gpuaas_server.catalog import queries
+from gpuaas_server.catalog import channel_queries, queries
+from gpuaas_server.catalog.channels import channel_of, chosen_version
 from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, CatalogVersionRow
 from gpuaas_server.catalog.schemas import CatalogApp, CatalogEntry, CatalogVersion, ControllerStatus
@@ -36,7 +37,9 @@ async def catalog_list(
         versions[row.app_id].append(_version(row))
     place = (caller.tenant_id, caller.project_id)
     serving = await controller_hooks().statuses(connection, settings, now, *place, [app.slug for app in apps])
-    return Page[CatalogApp].of([_app(app, caller, versions[app.id], serving[app.slug]) for app in apps], limit)
+    pinned = await channel_queries.channels_pinned(connection, caller.project_id, [app.id for app in apps])
+    shown = [_app(app, caller, versions[app.id], serving[app.slug], pinned.get(app.id)) for app in apps]
+    return Page[CatalogApp].of(shown, limit)
 
 
 async def catalog_show(
@@ -49,7 +52,8 @@ async def catalog_show(
     versions = [_version(row) for row in await queries.catalog_versions(connection, [app.id], _SHOWN)]
     place = (caller.tenant_id, caller.project_id)
     serving = await controller_hooks().statuses(connection, settings, now, *place, [slug])
-    listed = _app(app, caller, versions, serving[slug])
+    pinned = await channel_queries.channels_pinned(connection, caller.project_id, [app.id])
+    listed = _app(app, caller, versions, serving[slug], pinned.get(app.id))
     wanted = version or listed.latest or (versions[0].version if versions else None)
     if wanted is None:
         raise Problem("not_found", f"{slug} has no version that could be launched yet.", target=slug)
@@ -63,15 +67,27 @@ def _version(row: CatalogVersionRow | AppVersionRow) -> CatalogVersion:
     return CatalogVersion(**fields_of(row))
 
 
-def _app(row: AppRow, caller: Caller, versions: Sequence[CatalogVersion], controller: ControllerStatus) -> CatalogApp:
-    latest = next((one.version for one in versions if one.status == "active"), None)
+def _app(
+    row: AppRow,
+    caller: Caller,
+    versions: Sequence[CatalogVersion],
+    controller: ControllerStatus,
+    pinned: str | None,
+) -> CatalogApp:
+    percent = next((one.canary_percent for one in versions if one.status == "canary"), None)
+    channel = channel_of(row.id, caller.project_id, percent, pinned)
+    chosen = chosen_version(versions, row.stable_version_id, channel)
+    latest = None if chosen is None else chosen.version
     launchable = latest is not None and controller.state == "live"
     offered = controller.state != "no_controller" and not controller.own
-    possible = [*(["instance_create"] if launchable else []), *(["controller_consent_give"] if offered else [])]
+    possible = ["catalog_channel_set", *(["instance_create"] if launchable else [])]
+    possible += ["controller_consent_give"] if offered else []
     return CatalogApp(
         **fields_of(row),
         own=row.tenant_id == caller.tenant_id,
         latest=latest,
+        channel=channel,
+        channel_pinned=pinned is not None,
         versions=list(versions),
         controller=controller,
         allowed_actions=identity.allowed_actions(caller, possible),

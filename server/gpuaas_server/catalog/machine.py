@@ -1,4 +1,7 @@
-"""The life of a version: draft → active → deprecated → retired, forward only, and what each step asks for. Pure.
+"""The life of a version: draft → canary → active → deprecated → retired, forward only, and what each step asks for. Pure.
+
+A canary is launched by a part of the projects (channels.py); a draft may also be activated at once. Promoting a canary
+activates it, rolling it back deprecates it.
 
 A version that proved wrong after its activation is deprecated, and a newer one takes its place: a manifest never changes.
 """
@@ -9,12 +12,14 @@ from datetime import datetime, timedelta
 
 # A draft that nobody will activate may go as well: it has never run.
 TRANSITIONS: dict[str, frozenset[str]] = {
-    "draft": frozenset({"active", "retired"}),
+    "draft": frozenset({"canary", "active", "retired"}),
+    "canary": frozenset({"canary", "active", "deprecated"}),  # to itself: with another percentage
     "active": frozenset({"deprecated"}),
     "deprecated": frozenset({"retired"}),
     "retired": frozenset(),
 }
 VERBS = {
+    "canary": "app_version_canary",
     "active": "app_version_activate",
     "deprecated": "app_version_deprecate",
     "retired": "app_version_retire",
@@ -43,10 +48,11 @@ def possible(status: str) -> list[str]:
     return [verb for wanted, verb in VERBS.items() if wanted in TRANSITIONS[status]]
 
 
-def activation_refusals(digest: str, artifact: ArtifactFacts | None, is_file: bool = False) -> Iterator[Reason]:
-    """Yield every reason against the activation: an active version refers only to active artifacts.
-
-    `is_file`: it is not an image that runs, but a file that containers read.
+def activation_refusals(
+    digest: str, artifact: ArtifactFacts | None, wanted: str = "active", *, is_file: bool = False
+) -> Iterator[Reason]:
+    """Yield every reason against the move: an active version refers only to active artifacts, a canary to those that are
+    a canary or active. `is_file`: it is not an image that runs, but a file that containers read.
     """
     if artifact is None:
         yield Reason("artifact_unknown", f"The project has no artifact {digest}.")
@@ -55,8 +61,9 @@ def activation_refusals(digest: str, artifact: ArtifactFacts | None, is_file: bo
         yield Reason("artifact_not_a_file", f"The artifact {digest} is an image; containers read files.")
     if artifact.revoked:
         yield Reason("artifact_revoked", f"The artifact {digest} is revoked.")
-    if artifact.stage != "active":
-        yield Reason("artifact_not_active", f"The artifact {digest} is {artifact.stage}, not active.")
+    if artifact.stage != "active" and (wanted, artifact.stage) != ("canary", "canary"):
+        needed = "a canary or active" if wanted == "canary" else "active"
+        yield Reason("artifact_not_active", f"The artifact {digest} is {artifact.stage}, not {needed}.")
 
 
 def retirable_at(deprecated_at: datetime | None, announced: datetime | None) -> datetime | None:
@@ -67,8 +74,14 @@ def retirable_at(deprecated_at: datetime | None, announced: datetime | None) -> 
     return settled if announced is None else max(settled, announced)
 
 
-def launch_refusals(version: str, status: str, notice: str | None, returning: bool = False) -> Iterator[Reason]:
-    """Yield every reason against a launch. `returning`: an instance has or had the version, and may keep a deprecated one."""
+def launch_refusals(
+    version: str, status: str, notice: str | None, returning: bool = False, channel: str = "stable"
+) -> Iterator[Reason]:
+    """Yield every reason against a launch. `returning`: an instance has or had the version, and may keep a deprecated one;
+    `channel`: which versions the project gets.
+    """
+    if status == "canary" and channel != "canary" and not returning:
+        yield Reason("not_in_canary", f"Version {version} is a canary, and this project gets stable versions.")
     if status == "draft":
         yield Reason("version_draft", f"Version {version} is a draft.")
     if status == "deprecated" and not returning:

@@ -197,7 +197,8 @@ async def active_on_digest(connection: Connection, project_id: str, digest: str)
     active = await fetch_value(
         connection,
         int,
-        f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status = 'active' AND v.project_id = %(project)s",
+        f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status IN ('active', 'canary')"
+        " AND v.project_id = %(project)s",
         {**_referred(digest), "project": project_id},
     )
     return active or 0
@@ -243,7 +244,7 @@ async def catalog_list(
         AppRow,
         f"SELECT {_APP} FROM apps a WHERE {_VISIBLE} AND (%(after)s::text IS NULL OR a.id < %(after)s)"
         " AND NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) w WHERE strpos(a.search, w) = 0)"
-        " AND EXISTS (SELECT 1 FROM app_versions v WHERE v.app_id = a.id AND v.status = 'active')"
+        " AND EXISTS (SELECT 1 FROM app_versions v WHERE v.app_id = a.id AND v.status IN ('active', 'canary'))"
         " ORDER BY a.id DESC LIMIT %(limit)s",
         {"tenant": tenant_id, "words": list(words), "after": after, "limit": limit},
     )
@@ -259,25 +260,31 @@ async def catalog_app(connection: Connection, tenant_id: str, slug: str) -> AppR
 
 
 async def catalog_versions(connection: Connection, app_ids: Sequence[str], most: int) -> list[CatalogVersionRow]:
-    """List the active and deprecated versions, newest first, at most so many of each app."""
+    """List the canary, active and deprecated versions, newest first, at most so many of each app."""
     return await fetch_all(
         connection,
         CatalogVersionRow,
         "SELECT v.* FROM unnest(%s::text[]) AS one(app_id) CROSS JOIN LATERAL"
         f" (SELECT {columns_of(CatalogVersionRow)} FROM app_versions WHERE app_id = one.app_id"
-        " AND status IN ('active', 'deprecated') ORDER BY precedence DESC, id DESC LIMIT %s) v",
+        " AND status IN ('canary', 'active', 'deprecated') ORDER BY precedence DESC, id DESC LIMIT %s) v",
         (list(app_ids), most),
     )
 
 
-async def version_to_launch(connection: Connection, app_id: str, version: str | None) -> RegisteredVersion | None:
-    """Return the version of this name, or the newest active one. Nobody may launch a draft, not even its owner."""
+async def version_to_launch(
+    connection: Connection, app_id: str, version: str | None, channel: str = "stable"
+) -> RegisteredVersion | None:
+    """Return the version of this name, or the one of the channel: the canary, else the version that the app points to, else
+    the newest active one. Nobody may launch a draft, not even its owner.
+    """
     return await fetch_optional(
         connection,
         RegisteredVersion,
-        f"SELECT {_REGISTERED} {_FROM} WHERE v.app_id = %(app)s AND CASE WHEN %(version)s::text IS NULL"
-        " THEN v.status = 'active' ELSE v.version = %(version)s END ORDER BY v.precedence DESC, v.id DESC LIMIT 1",
-        {"app": app_id, "version": version},
+        f"SELECT {_REGISTERED} {_FROM} WHERE v.app_id = %(app)s AND CASE WHEN %(version)s::text IS NOT NULL"
+        " THEN v.version = %(version)s WHEN %(channel)s = 'canary' THEN v.status IN ('canary', 'active')"
+        " ELSE v.status = 'active' END ORDER BY v.status = 'canary' DESC,"
+        " v.id = a.stable_version_id DESC NULLS LAST, v.precedence DESC, v.id DESC LIMIT 1",
+        {"app": app_id, "version": version, "channel": channel},
     )
 
 

@@ -22,6 +22,8 @@ class AppRow:
     created_by: str
     created_at: datetime
     generation: int = 1
+    stable_version_id: str | None = None  # the version that launches take; None: the newest active one
+    previous_version_id: str | None = None  # the one before it, for a rollback
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +43,29 @@ class AppVersionRow:
     status: str
     created_by: str
     created_at: datetime
+    canary_percent: int | None
     notice: str | None
     retire_at: datetime | None
     activated_at: datetime | None
     deprecated_at: datetime | None
     retired_at: datetime | None
     generation: int
+    superseded: bool = field(
+        default=False,
+        metadata=computed_from(
+            "(v.status = 'active' AND v.id <> coalesce((SELECT s.id FROM app_versions s WHERE s.app_id = v.app_id"
+            " AND s.status = 'active' ORDER BY s.id = a.stable_version_id DESC NULLS LAST, s.precedence DESC, s.id DESC"
+            " LIMIT 1), v.id))"
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredVersion(AppVersionRow):
     """A version with all that was registered of it."""
 
-    precedence: str
-    manifest: dict[str, Any]
+    precedence: str = ""
+    manifest: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +75,31 @@ class CatalogVersionRow:
     version: str
     runtime_version: str
     status: str
+    canary_percent: int | None
     notice: str | None
     retire_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    """What a project has chosen for itself."""
+
+    app_id: str
+    project_id: str
+    tenant_id: str
+    channel: str
+    set_by: str
+    set_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
     """What decides whether a version may be taken."""
 
+    app_id: str
     version: str
     status: str
+    canary_percent: int | None
     notice: str | None
     manifest: dict[str, Any]
     project_id: str

@@ -8,7 +8,11 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Moment, Reason, Slug, examples
 
 Visibility = Literal["private", "entitled", "public"]
-VersionStatus = Literal["draft", "active", "deprecated", "retired"]
+VersionStatus = Literal["draft", "canary", "active", "deprecated", "retired"]
+CHANNEL = (
+    "Which versions this project gets: `stable` ones, or the `canary` where the app has one. Without a choice of the project, a"
+    " hash of the app and the project decides, always in the same way."
+)
 # More than a manifest may have, so that one that is too large is told so by the manifest's own rules.
 ManifestText = Annotated[str, StringConstraints(min_length=1, max_length=400_000)]
 Notice = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
@@ -49,6 +53,32 @@ class AppVersionDeprecate(Body):
     retire_at: Moment | None = Field(default=None, description="The version is not retired before this time.")
 
 
+class AppVersionCanary(Body):
+    model_config = examples({"percent": 10})
+
+    percent: Annotated[int, Field(ge=1, le=100)] = Field(
+        description="How many of a hundred projects get it. A larger number keeps all who have it."
+    )
+
+
+class AppRollback(Body):
+    reason: Reason
+
+
+class CatalogChannelSet(Body):
+    channel: Literal["automatic", "stable", "canary"] = Field(
+        description="`automatic`: a hash of the app and the project decides. The others are this project's own choice."
+    )
+
+
+class CatalogChannel(BaseModel):
+    slug: str
+    channel: Literal["stable", "canary"] = Field(description=CHANNEL)
+    pinned: bool = Field(description="Whether the project has chosen it.")
+    latest: str | None = Field(description="The version that a launch without a version uses.")
+    allowed_actions: AllowedActions
+
+
 class AppVersionRetire(Body):
     reason: Reason
 
@@ -85,6 +115,8 @@ class App(BaseModel):
         description="private: only for the app's own tenant. entitled: also for tenants with an entitlement. public: for all"
         " tenants."
     )
+    stable_version_id: str | None = Field(description="The version that launches take; null: the newest active one.")
+    previous_version_id: str | None = Field(description="The version that a rollback returns to.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     generation: Generation
@@ -102,6 +134,10 @@ class AppVersion(BaseModel):
     artifact_digest: str = Field(description="Digest of the artifact that the version runs.")
     content_digest: str = Field(description="Digest of the manifest's content, independent of its formatting.")
     status: VersionStatus
+    canary_percent: int | None = Field(description="Of a canary: how many of a hundred projects get it.")
+    superseded: bool = Field(
+        description="Launches take another active version: deprecate this one once nobody needs it."
+    )
     notice: str | None = Field(description="Why the version is deprecated, and what to do.")
     retire_at: datetime | None = Field(description="The version is not retired before this time.")
     created_by: str = Field(description="Id of the user or service account.")
@@ -122,6 +158,7 @@ class CatalogVersion(BaseModel):
     version: str
     runtime_version: str = Field(description="Version of the runtime, which differs from the app's.")
     status: VersionStatus
+    canary_percent: int | None = Field(description="Of a canary: how many of a hundred projects get it.")
     notice: str | None = Field(description="Why the version is deprecated, and what to do.")
     retire_at: datetime | None = Field(description="The version is not retired before this time.")
 
@@ -153,8 +190,12 @@ class CatalogApp(BaseModel):
     category: str | None
     keywords: list[str]
     own: bool = Field(description="Whether your tenant publishes the app.")
-    latest: str | None = Field(description="The newest active version, which a launch without a version uses.")
-    versions: list[CatalogVersion] = Field(description="Active and deprecated versions, newest first.")
+    latest: str | None = Field(
+        description="The version that a launch without a version uses in this project, by its channel."
+    )
+    channel: Literal["stable", "canary"] = Field(description=CHANNEL)
+    channel_pinned: bool = Field(description="Whether the project has chosen its channel.")
+    versions: list[CatalogVersion] = Field(description="Canary, active and deprecated versions, newest first.")
     controller: ControllerStatus = Field(description="Which controller serves the app in this project.")
     allowed_actions: AllowedActions
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog import artifact_facts, machine, queries
+from gpuaas_server.catalog import artifact_facts, channel_queries, machine, queries
+from gpuaas_server.catalog.channels import Channel, channel_of
 from gpuaas_server.catalog.entitlements import entitlement_grant
 from gpuaas_server.catalog.footprints import check_footprints, footprint_of
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
@@ -68,7 +69,7 @@ __all__ = [
 ]
 
 
-_APP_VERBS = ("app_version_register", "app_visibility_set")
+_APP_VERBS = ("app_version_register", "app_rollback", "app_visibility_set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ async def launchable(
     app = await queries.catalog_app(connection, tenant_id, slug)
     if app is None:
         raise not_found("app", slug)
-    row = await queries.version_to_launch(connection, app.id, version)
+    channel = "stable" if project_id is None else await project_channel(connection, app.id, project_id)
+    row = await queries.version_to_launch(connection, app.id, version, channel)
     if row is None:
         if version is not None:
             raise not_found(f"version of {slug}", version)
@@ -145,12 +147,24 @@ async def _refusals(
     returning: bool = False,
 ) -> list[Reason]:
     """Decide whether a version may be taken; nothing else does. Without a project its artifacts are not asked."""
-    reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning))
-    if project_id is not None:
-        for digest in digests_of(row.manifest):
-            artifact = (digest, row.project_id)
-            reasons += await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
+    canary = row.status == "canary"
+    channel = "stable"
+    if canary and project_id is not None and not returning:
+        channel = await project_channel(connection, row.app_id, project_id)
+    reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning, channel))
+    for digest in () if project_id is None else digests_of(row.manifest):
+        artifact = (digest, row.project_id)
+        found = await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
+        # Who gets a canary is decided by the version's channel, not a second time by its artifact's percentage.
+        reasons += [one for one in found if not (canary and one.code == "not_in_canary")]
     return list(dict.fromkeys(reasons))
+
+
+async def project_channel(connection: Connection, app_id: str, project_id: str) -> Channel:
+    """Tell which versions of the app the project gets."""
+    percent = await channel_queries.canary_percent(connection, app_id)
+    pinned = await channel_queries.channels_pinned(connection, project_id, [app_id])
+    return channel_of(app_id, project_id, percent, pinned.get(app_id))
 
 
 def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
 VISIBILITIES = ("private", "entitled", "public")
-STATUSES = ("draft", "active", "deprecated", "retired")
+STATUSES = ("draft", "canary", "active", "deprecated", "retired")
 
 apps = sa.Table(
     "apps",
@@ -29,6 +29,9 @@ apps = sa.Table(
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # The version that launches take, and the one before it; null: the newest active one.
+    sa.Column("stable_version_id", text_id()),
+    sa.Column("previous_version_id", text_id()),
     sa.UniqueConstraint("slug", name="apps_one_per_slug"),
     sa.UniqueConstraint("id", "tenant_id", name="apps_with_tenant"),
     sa.UniqueConstraint("id", "project_id", name="apps_with_project"),
@@ -56,6 +59,7 @@ app_versions = sa.Table(
     # Of the manifest's content: the same version registered again must be the same.
     sa.Column("content_digest", text_id(), nullable=False),
     sa.Column("status", sa.Text, nullable=False),
+    sa.Column("canary_percent", sa.Integer),
     sa.Column("notice", sa.Text),
     sa.Column("retire_at", Timestamp),
     sa.Column("created_by", text_id(), nullable=False),
@@ -66,10 +70,32 @@ app_versions = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.UniqueConstraint("app_id", "version", name="app_versions_one_per_version"),
     sa.CheckConstraint(f"status IN {STATUSES}", name="app_versions_status"),
+    sa.CheckConstraint(
+        "(status = 'canary') = (canary_percent IS NOT NULL) AND canary_percent BETWEEN 1 AND 100",
+        name="app_versions_canary",
+    ),
     sa.ForeignKeyConstraint(["app_id", "tenant_id"], ["apps.id", "apps.tenant_id"], name="app_versions_own_app"),
     sa.Index("app_versions_newest_first", "app_id", sa.text("precedence DESC"), sa.text("id DESC")),
     sa.Index("app_versions_by_kind", "artifact_kind", "app_id", postgresql_where=sa.text("status <> 'retired'")),
     sa.Index("app_versions_active_by_digest", "artifact_digest", postgresql_where=sa.text("status = 'active'")),
+    sa.Index("app_versions_one_canary", "app_id", unique=True, postgresql_where=sa.text("status = 'canary'")),
+)
+
+# What a project has chosen for itself; without a row, a hash decides (channels.py).
+app_channels = sa.Table(
+    "app_channels",
+    metadata,
+    sa.Column("app_id", text_id(), sa.ForeignKey("apps.id"), primary_key=True),
+    sa.Column("project_id", text_id(), primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("set_by", text_id(), nullable=False),
+    sa.Column("set_at", Timestamp, nullable=False),
+    sa.CheckConstraint("channel IN ('stable', 'canary')", name="app_channels_channel"),
+    sa.ForeignKeyConstraint(
+        ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="app_channels_own_project"
+    ),
+    sa.Index("app_channels_by_project", "project_id", "app_id"),
 )
 
 entitlements = sa.Table(

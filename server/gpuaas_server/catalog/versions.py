@@ -1,11 +1,12 @@
 """The verbs of versions: register from a manifest, activate, deprecate, retire."""
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog import artifact_facts, machine, queries
+from gpuaas_server.catalog import artifact_facts, channel_queries, machine, queries
 from gpuaas_server.catalog.hooks import controller_hooks, version_hooks
-from gpuaas_server.catalog.manifest import Manifest, digests_of, file_digests, from_document, parse
+from gpuaas_server.catalog.manifest import Manifest, from_document, parse
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, RegisteredVersion
 from gpuaas_server.catalog.schemas import (
     AppVersion,
@@ -42,7 +43,7 @@ async def app_version_register(
     details: dict[str, object] = {"slug": manifest.slug, "version": manifest.version, "repeated": repeated}
     if not repeated:
         await controller_hooks().app_changed(tx, app.id)
-    await _record(tx, "app_version_register", row, details, news=None if repeated else "app.version_registered")
+    await record_version(tx, "app_version_register", row, details, news=None if repeated else "app.version_registered")
     return version_document(row, caller)
 
 
@@ -63,6 +64,7 @@ def _new_version(tx: Tx, app: AppRow, manifest: Manifest) -> RegisteredVersion:
         status="draft",
         created_by=tx.actor.id,
         created_at=tx.now,
+        canary_percent=None,
         notice=None,
         retire_at=None,
         activated_at=None,
@@ -150,21 +152,18 @@ async def app_version_show(connection: Connection, path: VersionPath, caller: Ca
 
 
 async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, require_match: RequireMatch) -> AppVersion:
-    """Activate the version: from here on it can be launched. Each of its artifacts must be active too."""
-    before = await _lock_version(tx, path, "active", require_match)
-    reasons: list[machine.Reason] = []
-    for digest in digests_of(before.manifest):
-        artifact = await artifact_facts.artifact_of(tx.connection, before.project_id, digest)
-        reasons += machine.activation_refusals(digest, artifact, is_file=digest in file_digests(before.manifest))
-    if reasons:
-        raise Problem(
-            "version_not_activatable", " ".join(one.message for one in reasons), {"reasons": reason_documents(reasons)}
-        )
-    row = await queries.version_move(tx.connection, before.id, "active", {"activated_at": tx.now})
-    if not await queries.newer_active_exists(tx.connection, row.app_id, before.precedence):
+    """Activate the version, or promote the canary: from here on launches take it. Its artifacts must be active too."""
+    before = await lock_version(tx, path, "active", require_match)
+    refuse(await artifact_facts.activation_refusals(tx.connection, before))
+    stable = await channel_queries.stable_version(tx.connection, before.app_id)
+    changes: dict[str, object] = {"activated_at": tx.now, "canary_percent": None}
+    row = await queries.version_move(tx.connection, before.id, "active", changes)
+    newest = not await queries.newer_active_exists(tx.connection, row.app_id, before.precedence)
+    if newest or before.status == "canary":  # a promotion; a later patch of an older version is no reason to go back
+        await channel_queries.point_to(tx.connection, row.app_id, row.id, stable)
         description = _description(from_document(before.manifest))
         await queries.app_describe(tx.connection, row.app_id, {**description})
-    await _record(tx, "app_version_activate", row, _status_change(before, row), news="app.version_activated")
+    await record_version(tx, "app_version_activate", row, status_change(before, row), news="app.version_activated")
     return version_document(row, caller)
 
 
@@ -172,11 +171,11 @@ async def app_version_deprecate(
     tx: Tx, path: VersionPath, body: AppVersionDeprecate, caller: Caller, require_match: RequireMatch
 ) -> AppVersion:
     """Deprecate the version: no new instance takes it, and those that run show the notice."""
-    before = await _lock_version(tx, path, "deprecated", require_match)
-    changes = {"deprecated_at": tx.now, "notice": body.notice, "retire_at": body.retire_at}
+    before = await lock_version(tx, path, "deprecated", require_match)
+    changes = {"deprecated_at": tx.now, "notice": body.notice, "retire_at": body.retire_at, "canary_percent": None}
     row = await queries.version_move(tx.connection, before.id, "deprecated", changes)
-    await _record(
-        tx, "app_version_deprecate", row, _status_change(before, row), news="app.version_deprecated", reason=body.notice
+    await record_version(
+        tx, "app_version_deprecate", row, status_change(before, row), news="app.version_deprecated", reason=body.notice
     )
     return version_document(row, caller)
 
@@ -185,7 +184,7 @@ async def app_version_retire(
     tx: Tx, path: VersionPath, body: AppVersionRetire, caller: Caller, require_match: RequireMatch
 ) -> AppVersion:
     """Retire the version, not before the announced day, and not while anybody runs it."""
-    before = await _lock_version(tx, path, "retired", require_match)
+    before = await lock_version(tx, path, "retired", require_match)
     earliest = machine.retirable_at(before.deprecated_at, before.retire_at)
     if earliest is not None and tx.now < earliest:
         raise Problem("conflict", f"The version can be retired from {earliest.isoformat(timespec='seconds')} on.")
@@ -195,13 +194,21 @@ async def app_version_retire(
     row = await queries.version_move(tx.connection, before.id, "retired", {"retired_at": tx.now})
     await version_hooks().retired(tx, before.id)
     await controller_hooks().app_changed(tx, before.app_id)
-    await _record(
-        tx, "app_version_retire", row, _status_change(before, row), news="app.version_retired", reason=body.reason
+    await record_version(
+        tx, "app_version_retire", row, status_change(before, row), news="app.version_retired", reason=body.reason
     )
     return version_document(row, caller)
 
 
-async def _lock_version(tx: Tx, path: VersionPath, wanted: str, require_match: RequireMatch) -> RegisteredVersion:
+def refuse(reasons: Iterable[machine.Reason]) -> None:
+    """Raise the problem with every reason against a move."""
+    found = list(reasons)
+    if found:
+        details: dict[str, object] = {"reasons": reason_documents(found)}
+        raise Problem("version_not_activatable", " ".join(one.message for one in found), details)
+
+
+async def lock_version(tx: Tx, path: VersionPath, wanted: str, require_match: RequireMatch) -> RegisteredVersion:
     """Lock a version whose status may become `wanted`."""
     row = await queries.version_lock(tx.connection, *path)
     if row is None:
@@ -212,11 +219,11 @@ async def _lock_version(tx: Tx, path: VersionPath, wanted: str, require_match: R
     return row
 
 
-def _status_change(before: AppVersionRow, after: AppVersionRow) -> dict[str, object]:
+def status_change(before: AppVersionRow, after: AppVersionRow) -> dict[str, object]:
     return {"slug": after.slug, "version": after.version, "before": before.status, "after": after.status}
 
 
-async def _record(
+async def record_version(
     tx: Tx, action: str, row: AppVersionRow, details: dict[str, object], *, news: str | None, reason: str | None = None
 ) -> None:
     resource = (row.id, row.tenant_id, row.project_id)

@@ -192,11 +192,18 @@ PROJECT_TABLES = (
             ExportedTable(
                 "app_version",
                 "app_versions",
-                "id, app_id, version, runtime_version, artifact_kind, artifact_digest, manifest, status, notice,"
-                " created_by, created_at, activated_at, deprecated_at, retired_at",
+                "id, app_id, version, runtime_version, artifact_kind, artifact_digest, manifest, status, canary_percent,"
+                " notice, created_by, created_at, activated_at, deprecated_at, retired_at",
                 "app_id = ANY(%(ids)s)",
             ),
         ),
+    ),
+    ExportedTable(
+        "app_channel",
+        "app_channels",
+        "app_id, project_id, channel, set_by, set_at",
+        _OF_PROJECT,
+        ("app_id", "project_id"),
     ),
     _ALLOCATIONS,
     _INSTANCES,

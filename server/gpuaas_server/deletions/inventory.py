@@ -54,6 +54,7 @@ PROJECT_STAGES = (
             ("instance_secrets", "instance_id"),
         ),
     ),
+    Stage("app_channels", "project_id = %(place)s"),
     Stage("instance_projects", "project_id = %(place)s AND until IS NOT NULL"),  # of other projects' instances
     Stage(
         "apps",
@@ -61,6 +62,7 @@ PROJECT_STAGES = (
         (
             ("app_versions", "app_id"),
             ("entitlements", "app_id"),
+            ("app_channels", "app_id"),
             ("controller_bindings", "app_id"),
             ("controller_consents", "app_id"),
         ),

@@ -326,6 +326,9 @@ RULES: dict[str, Rule] = {
     "app_version_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "app_version_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "app_version_activate": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote"),
+    "app_version_canary": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote"),
+    "app_rollback": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True),
+    "catalog_channel_set": _ADMINISTER_PROJECT,
     "app_version_deprecate": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", while_disabled=True),
     "app_version_retire": Rule(
         Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True

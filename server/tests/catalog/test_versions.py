@@ -18,7 +18,7 @@ async def test_a_manifest_makes_an_app_and_a_draft(publishing: Publishing) -> No
     version = await publishing.publisher.made(f"/projects/{publishing.project_id}/app-versions", {"manifest": EXAMPLE})
     assert (version["slug"], version["version"], version["status"]) == ("echo", "1.2.0", "draft")
     assert (version["runtime_version"], version["artifact_digest"]) == ("24.10", DIGEST)
-    assert version["allowed_actions"] == ["app_version_activate", "app_version_retire"]
+    assert version["allowed_actions"] == ["app_version_canary", "app_version_activate", "app_version_retire"]
     app = (await publishing.publisher.get(f"{publishing.path}/{version['app_id']}")).json()
     assert (app["visibility"], app["keywords"], app["category"]) == ("private", ["tutorial"], "tools")
     shown = (await publishing.publisher.get(f"{publishing.path}/{app['id']}/versions/{version['id']}")).json()

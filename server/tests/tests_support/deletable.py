@@ -138,6 +138,8 @@ async def _artifacts(world: AppSite) -> None:
 async def _apps(world: AppSite) -> str:
     admin, path = world.admin, world.path
     await admin.post(f"/tenants/{world.tenant_id}/entitlements", {"app": "echo"})
+    chosen = await admin.call("PUT", f"{path}/catalog/echo/channel", {"channel": "stable"})
+    assert chosen.status_code == 200, chosen.text
     bound = {"app": "echo", "service_account_id": world.controller.account_id}
     await admin.post(f"{path}/controller-bindings", bound)
     await admin.post(f"/tenants/{world.tenant_id}/controller-consents", {"app": "echo"})

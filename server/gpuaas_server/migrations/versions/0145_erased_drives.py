@@ -3,7 +3,7 @@
 from gpuaas_server.migrations.sql_files import run_sql
 
 revision = "0145"
-down_revision = "0136"
+down_revision = "0137"
 branch_labels = None
 depends_on = None
 
