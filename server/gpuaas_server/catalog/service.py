@@ -64,8 +64,8 @@ __all__ = [
     "refuse_placement",
     "version_notices",
     "version_refusals",
-    "versions_on_digest",
     "versions_naming",
+    "versions_on_digest",
 ]
 
 
