@@ -9,6 +9,7 @@ from tempfile import NamedTemporaryFile
 import psycopg
 
 from gpuaas_server.embedded import postgres
+from gpuaas_server.embedded.account import ensure_account
 from system_support.server import RunningServer
 
 PEER = "bench_peer"
@@ -21,7 +22,7 @@ CLAIM = (
 
 def socket_dir(server: RunningServer) -> Path:
     data = Path(server.environment["GPUAAS_DATA_DIR"]).resolve()
-    return postgres._home(data, postgres._account()) / "s"
+    return postgres._home(data, ensure_account()) / "s"
 
 
 def superuser(server: RunningServer, database: str = "gpuaas") -> psycopg.Connection[tuple[object, ...]]:

@@ -152,11 +152,12 @@ async def _refusals(
     if canary and project_id is not None and not returning:
         channel = await project_channel(connection, row.app_id, project_id)
     reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning, channel))
-    for digest in () if project_id is None else digests_of(row.manifest):
-        artifact = (digest, row.project_id)
-        found = await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
-        # Who gets a canary is decided by the version's channel, not a second time by its artifact's percentage.
-        reasons += [one for one in found if not (canary and one.code == "not_in_canary")]
+    if project_id is not None:
+        for digest in digests_of(row.manifest):
+            artifact = (digest, row.project_id)
+            found = await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
+            # Who gets a canary is decided by the version's channel, not a second time by its artifact's percentage.
+            reasons += [one for one in found if not (canary and one.code == "not_in_canary")]
     return list(dict.fromkeys(reasons))
 
 
