@@ -47,7 +47,9 @@ screenshots: setup ## Take pictures of every page of the console into docs/image
 	@PYTHONPATH=tests exec $(PY) -m system_support.console.screenshots
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
-	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done; tools/with-node npm run --silent lock
+	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
+	@for f in apps/catalogue/gpuaas_catalogue/apps/*/requirements; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --only-binary :all: --python-version 3.11 --python-platform x86_64-manylinux_2_36 $$f.in -o $$f.txt; done
+	@tools/with-node npm run --silent lock
 
 clean: ## Remove data, caches, and what this checkout left of lab fleets
 	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --here; fi

@@ -1,9 +1,11 @@
 """The part of the registry protocol that a publisher needs: it pushes blobs and manifests into one repository."""
 
+import hashlib
 import ipaddress
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 from urllib.parse import urljoin
 
@@ -13,7 +15,7 @@ from gpuaas_sdk.digests import digest_of
 from gpuaas_sdk.errors import Problem, ServerFailed
 
 IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-TIMEOUT = httpx.Timeout(60.0)
+TIMEOUT = httpx.Timeout(60.0, read=600.0)  # the registry hashes a large blob before it answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Repository:
         url = urljoin(self._url, started.headers["Location"])
         url += ("&" if "?" in url else "?") + f"digest={digest}"
         self._send("PUT", url, content=content, content_type="application/octet-stream")
+        return digest
+
+    def push_file(self, file: Path) -> str:
+        """Push a blob of any size from a file, unless the registry has it already."""
+        with file.open("rb") as content:
+            digest = f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+            content.seek(0)
+            self.push_stream(content, digest)
         return digest
 
     def push_stream(self, stream: IO[bytes], digest: str) -> bool:

@@ -217,6 +217,12 @@ async def artifact_facts(connection: Connection, digests: list[str], publisher: 
     )
 
 
+async def artifact_kind(connection: Connection, project_id: str, digest: str) -> str | None:
+    return await fetch_value(
+        connection, str, "SELECT kind FROM artifacts WHERE project_id = %s AND digest = %s", (project_id, digest)
+    )
+
+
 async def evidence_insert(connection: Connection, row: EvidenceRow) -> None:
     await connection.execute(values_insert("artifact_evidence", EvidenceRow), values_of(row))
 

@@ -228,7 +228,8 @@ class RuntimeSecretCreate(Body):
         description="Your X25519 public key, 32 bytes as base64. The secret is sealed to it."
     )
     digest: Annotated[str, StringConstraints(pattern="^sha256:[0-9a-f]{64}$")] | None = Field(
-        default=None, description="Which artifact of the version, such as a component's image. Absent: its own."
+        default=None,
+        description="Which artifact of the version: a component's image, or a file that containers read. Absent: its own.",
     )
 
 

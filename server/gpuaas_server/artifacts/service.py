@@ -55,6 +55,7 @@ __all__ = [
     "artifact_document",
     "artifact_evidence_add",
     "artifact_evidence_list",
+    "artifact_kind",
     "artifact_list",
     "artifact_move",
     "artifact_revoke",
@@ -99,6 +100,11 @@ async def artifact_states(
     return {
         row.digest: ArtifactState(row.digest, Stage(row.stage), Trust(row.trust), row.canary_percent) for row in rows
     }
+
+
+async def artifact_kind(connection: Connection, project_id: str, digest: str) -> str | None:
+    """Return whether the project's artifact is a file (`blob`) or an image (`oci`); None if it has none."""
+    return await queries.artifact_kind(connection, project_id, digest)
 
 
 async def launch_refusals(

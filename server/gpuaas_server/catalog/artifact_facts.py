@@ -8,7 +8,8 @@ from gpuaas_server.kernel.database import Connection
 async def artifact_of(connection: Connection, project_id: str, digest: str) -> ArtifactFacts | None:
     """Return the publishing project's artifact: another project's artifact with the same bytes has its own stage."""
     state = (await artifacts.artifact_states(connection, [digest], project_id)).get(digest)
-    return None if state is None else ArtifactFacts(state.stage.value, state.revoked)
+    kind = await artifacts.artifact_kind(connection, project_id, digest)
+    return None if state is None or kind is None else ArtifactFacts(state.stage.value, state.revoked, kind)
 
 
 async def digest_refusals(

@@ -35,6 +35,7 @@ class Reason:
 class ArtifactFacts:
     stage: str
     revoked: bool
+    kind: str  # blob or oci
 
 
 def possible(status: str) -> list[str]:
@@ -42,11 +43,16 @@ def possible(status: str) -> list[str]:
     return [verb for wanted, verb in VERBS.items() if wanted in TRANSITIONS[status]]
 
 
-def activation_refusals(digest: str, artifact: ArtifactFacts | None) -> Iterator[Reason]:
-    """Yield every reason against the activation: an active version refers only to an active artifact."""
+def activation_refusals(digest: str, artifact: ArtifactFacts | None, further: bool = False) -> Iterator[Reason]:
+    """Yield every reason against the activation: an active version refers only to active artifacts.
+
+    `further`: it is not the version's own artifact, but a file that its containers read.
+    """
     if artifact is None:
         yield Reason("artifact_unknown", f"The project has no artifact {digest}.")
         return
+    if further and artifact.kind != "blob":
+        yield Reason("artifact_not_a_file", f"The artifact {digest} is an image; containers read files.")
     if artifact.revoked:
         yield Reason("artifact_revoked", f"The artifact {digest} is revoked.")
     if artifact.stage != "active":

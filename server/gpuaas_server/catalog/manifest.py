@@ -120,6 +120,11 @@ class Manifest:
         return next((component for component in self.components if component.key == key), None)
 
     @property
+    def digests(self) -> tuple[str, ...]:
+        """The digests of all artifacts that the version runs from, its own first."""
+        return digests_of(self.document)
+
+    @property
     def content_digest(self) -> str:
         """The digest of the content. Order of keys, blanks and comments do not count."""
         return digest_of(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS))
@@ -201,10 +206,21 @@ def _component(item: Json) -> Component:
 
 
 def digests_of(document: Json) -> tuple[str, ...]:
-    """Return the digests of all artifacts that a version refers to: its own first, then the images of components."""
-    profiles = (component.get("runtime_profile") for component in document["components"])
-    further = (profile["image"] for profile in profiles if profile is not None)
-    return tuple(dict.fromkeys((document["artifact"]["digest"], *further)))
+    """Return the digests of all artifacts that a version refers to: its own first, then the images of components, then the
+    files that containers read.
+    """
+    images = (profile["image"] for profile in _profiles(document))
+    return tuple(dict.fromkeys((document["artifact"]["digest"], *images, *file_digests(document))))
+
+
+def file_digests(document: Json) -> list[str]:
+    """Return the digests of the files that containers of the version read, each once."""
+    listed = (artifact for profile in _profiles(document) for artifact in profile.get("artifacts", ()))
+    return list(dict.fromkeys(artifact["digest"] for artifact in listed))
+
+
+def _profiles(document: Json) -> list[Json]:
+    return [one["runtime_profile"] for one in (document, *document["components"]) if "runtime_profile" in one]
 
 
 def host_probes(document: Json, component_key: str) -> list[Probe]:

@@ -59,7 +59,7 @@ def profile_complaints(manifest: Json) -> Iterator[Complaint]:
         yield from _variables(profile)
         yield from _inputs(manifest, profile)
         yield from _ports(manifest, profile)
-        yield from _volumes(profile)
+        yield from _mounts(profile)
         yield from _gpus(manifest, profile)
     yield from _shared_ports(profiles)
 
@@ -140,24 +140,32 @@ def _shared_ports(profiles: Sequence[_Profile]) -> Iterator[Complaint]:
                 yield (*profile.path, "ports", index), message
 
 
-def _volumes(profile: _Profile) -> Iterator[Complaint]:
+def _mounts(profile: _Profile) -> Iterator[Complaint]:
+    """Check names and paths of volumes and further artifacts: one path has one of them."""
     names: set[str] = set()
-    paths: set[str] = set()
     for index, volume in enumerate(profile.content.get("volumes", ())):
-        parts = volume["path"].split("/")[1:]
         if volume["name"] in names:
             yield (*profile.path, "volumes", index, "name"), f"The name {volume['name']} is used twice."
-        if volume["path"] in paths:
-            yield (*profile.path, "volumes", index, "path"), f"The path {volume['path']} is used twice."
-        if any(set(part) == {"."} for part in parts):
-            yield (
-                (*profile.path, "volumes", index, "path"),
-                "The path is not in its shortest form: it has a part of dots.",
-            )
-        elif parts[0] in _OF_THE_SYSTEM:
-            yield (*profile.path, "volumes", index, "path"), f"/{parts[0]} is the system's, also in a container."
         names.add(volume["name"])
-        paths.add(volume["path"])
+    for index, artifact in enumerate(profile.content.get("artifacts", ())):
+        if artifact["digest"] == profile.content["image"]:
+            yield (*profile.path, "artifacts", index, "digest"), "This is the image; name further files here."
+    paths: set[str] = set()
+    for field in ("volumes", "artifacts"):
+        for index, mount in enumerate(profile.content.get(field, ())):
+            for message in _path_faults(mount["path"], paths):
+                yield (*profile.path, field, index, "path"), message
+            paths.add(mount["path"])
+
+
+def _path_faults(path: str, others: set[str]) -> Iterator[str]:
+    parts = path.split("/")[1:]
+    if path in others:
+        yield f"The path {path} is used twice."
+    if any(set(part) == {"."} for part in parts):
+        yield "The path is not in its shortest form: it has a part of dots."
+    elif parts[0] in _OF_THE_SYSTEM:
+        yield f"/{parts[0]} is the system's, also in a container."
 
 
 def _gpus(manifest: Json, profile: _Profile) -> Iterator[Complaint]:

@@ -36,8 +36,10 @@ _APP = columns_of(AppRow)
 _VERSION = columns_of(AppVersionRow, "v")
 _REGISTERED = columns_of(RegisteredVersion, "v")
 _ENTITLEMENT = columns_of(EntitlementRow, "e")
-# A version refers to a digest as its own artifact, or as the image of a component (`_referred` has the parameters).
-_REFERS = "(v.artifact_digest = %(digest)s OR v.manifest @> %(component)s::jsonb)"
+# A version refers to a digest as its own artifact, or names it as the image of a component or as a file that containers read
+# (`_reference` has the parameters).
+_NAMES = "v.manifest @> ANY(%(named)s::jsonb[])"
+_REFERS = f"(v.artifact_digest = %(digest)s OR {_NAMES})"
 _FROM = "FROM app_versions v JOIN apps a ON a.id = v.app_id"
 _VISIBLE = (
     "(a.tenant_id = %(tenant)s OR a.visibility = 'public' OR (a.visibility = 'entitled' AND EXISTS"
@@ -197,7 +199,7 @@ async def active_on_digest(connection: Connection, project_id: str, digest: str)
         connection,
         int,
         f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status = 'active' AND v.project_id = %(project)s",
-        {**_referred(digest), "project": project_id},
+        {**_reference(digest), "project": project_id},
     )
     return active or 0
 
@@ -208,24 +210,27 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
         str,
         "SELECT a.slug || ' ' || v.version FROM app_versions v JOIN apps a ON a.id = v.app_id"
         f" WHERE {_REFERS} AND v.status <> 'retired' AND v.project_id = %(project)s ORDER BY v.id LIMIT %(limit)s",
-        {**_referred(digest), "project": project_id, "limit": limit},
+        {**_reference(digest), "project": project_id, "limit": limit},
     )
 
 
-async def versions_with_image(connection: Connection, digest: str, project_id: str | None) -> list[str]:
+async def version_ids_naming(connection: Connection, digest: str, project_id: str | None) -> list[str]:
     return await fetch_values(
         connection,
         str,
-        "SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND v.manifest @> %(component)s::jsonb"
+        f"SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND {_NAMES}"
         " AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
-        {**_referred(digest), "project": project_id},
+        {**_reference(digest), "project": project_id},
     )
 
 
-def _referred(digest: str) -> dict[str, object]:
-    """Return the parameters of `_REFERS`: a digest, as the version's own artifact or as the image of a component."""
-    image = {"components": [{"runtime_profile": {"image": digest}}]}
-    return {"digest": digest, "component": as_json(image)}
+def _reference(digest: str) -> dict[str, object]:
+    file = {"runtime_profile": {"artifacts": [{"digest": digest}]}}
+    image = {"runtime_profile": {"image": digest}}
+    return {
+        "digest": digest,
+        "named": [as_json(one) for one in (file, {"components": [file]}, {"components": [image]})],
+    }
 
 
 async def catalog_list(

@@ -48,10 +48,10 @@ __all__ = [
     "placement_refusals",
     "reason_documents",
     "refuse_placement",
+    "version_ids_naming",
     "version_notices",
     "version_refusals",
     "versions_on_digest",
-    "versions_with_image",
 ]
 
 
@@ -160,11 +160,11 @@ async def active_versions_on_digest(connection: Connection, project_id: str, dig
     return await queries.active_on_digest(connection, project_id, digest)
 
 
-async def versions_with_image(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
-    """List the ids of versions in which a component runs this image beside the version's own artifact: those of the
-    publishing project, or all that the caller may see.
+async def version_ids_naming(connection: Connection, digest: str, project_id: str | None = None) -> list[str]:
+    """Return the ids of versions that name the digest besides their own artifact: as a component's image, or as a file that
+    containers read. Those of one publishing project, if given.
     """
-    return await queries.versions_with_image(connection, digest, project_id)
+    return await queries.version_ids_naming(connection, digest, project_id)
 
 
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:

@@ -5,7 +5,7 @@ from typing import TypedDict
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
 from gpuaas_server.catalog.hooks import version_hooks
-from gpuaas_server.catalog.manifest import Manifest, digests_of, from_document, parse
+from gpuaas_server.catalog.manifest import Manifest, digests_of, file_digests, from_document, parse
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, RegisteredVersion
 from gpuaas_server.catalog.schemas import (
     AppVersion,
@@ -148,9 +148,10 @@ async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, requir
     """Activate the version: from here on it can be launched. Each of its artifacts must be active too."""
     before = await _lock_version(tx, path, "active", require_match)
     reasons: list[machine.Reason] = []
+    files = file_digests(before.manifest)
     for digest in digests_of(before.manifest):
         artifact = await artifact_facts.artifact_of(tx.connection, before.project_id, digest)
-        reasons += machine.activation_refusals(digest, artifact)
+        reasons += machine.activation_refusals(digest, artifact, further=digest in files)
     if reasons:
         raise Problem(
             "version_not_activatable", " ".join(one.message for one in reasons), {"reasons": reason_documents(reasons)}

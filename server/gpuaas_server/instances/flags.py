@@ -49,7 +49,7 @@ async def load_portion(connection: Connection, subject: str) -> FlagPortion:
     elif first == "tenant":
         ids = await queries.ids_of_tenant(connection, second, after, PORTION)
     else:
-        versions = await catalog.versions_with_image(connection, first, second)
+        versions = await catalog.version_ids_naming(connection, first, second)
         ids = await queries.ids_with_artifact(connection, (first, second), versions, after, PORTION)
     return FlagPortion(f"{first} {second}", ids)
 

@@ -236,9 +236,9 @@ async def _started(
 
 
 async def live_on_digest(connection: Connection, digest: str) -> int:
-    """Count the instances that are not gone and run from these bytes, be it in one component only."""
+    """Count the instances that are not gone and run from these bytes, be it in one component, or as a file."""
     live = await queries.live_instances(connection, digest, None)
-    for version_id in await catalog.versions_with_image(connection, digest):
+    for version_id in await catalog.version_ids_naming(connection, digest):
         live += await queries.live_instances(connection, None, version_id)
     return live
 

@@ -8,6 +8,7 @@ from gpuaas_server.catalog.manifest import digests_of, parse
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, document, text_of
 
+WEIGHTS = "sha256:" + "d" * 64
 PROFILE: dict[str, Any] = {
     "image": DIGEST,
     "command": ["/bin/serve"],
@@ -15,6 +16,10 @@ PROFILE: dict[str, Any] = {
     "env": {"MODE": "production", "GREETING": {"input": "/greeting"}},
     "ports": [{"container_port": 80, "host_port": 7007}, {"container_port": 7007, "protocol": "udp"}],
     "volumes": [{"name": "data", "path": "/data"}, {"name": "models", "path": "/srv/models", "read_only": True}],
+    "artifacts": [
+        {"digest": WEIGHTS, "path": "/srv/weights.bin"},
+        {"digest": WEIGHTS, "path": "/srv/weights", "unpack": True},
+    ],
     "gpus": 1,
     "resources": {"cpus": 0.5, "memory_mib": 512, "shared_memory_mib": 64, "processes": 100},
     "user": {"uid": 1000, "gid": 1000},
@@ -115,6 +120,16 @@ def test_what_would_give_a_container_more_than_its_own_is_refused_all_at_once_wi
         ("volumes", [{"name": "data", "path": "/data:rw,exec"}], "volumes[0].path"),
         ("volumes", [{"name": "../data", "path": "/data"}], "volumes[0].name"),
         ("volumes", ["/:/host"], "volumes[0]"),
+        ("artifacts", [{"digest": "sha256:abc", "path": "/w"}], "artifacts[0].digest"),
+        ("artifacts", [{"digest": DIGEST, "path": "/w"}], "artifacts[0].digest"),  # the image itself
+        ("artifacts", [{"digest": WEIGHTS}], "artifacts[0]"),
+        ("artifacts", [{"digest": WEIGHTS, "path": "/w", "read_only": False}], "artifacts[0].read_only"),
+        ("artifacts", [{"digest": WEIGHTS, "path": "/sys/w"}], "artifacts[0].path"),
+        ("artifacts", [{"digest": WEIGHTS, "path": "/w/../../etc/shadow"}], "artifacts[0].path"),
+        ("artifacts", [{"digest": WEIGHTS, "path": "/w:/etc"}], "artifacts[0].path"),
+        ("artifacts", [{"digest": WEIGHTS, "path": "/data"}], "artifacts[0].path"),  # a volume's
+        ("artifacts", [{"digest": WEIGHTS, "path": f"/w{n}"} for n in range(17)], "artifacts"),
+        ("artifacts", [WEIGHTS], "artifacts[0]"),
         ("gpus", 2, "gpus"),  # an allocation of the example may have one
         ("gpus", -1, "gpus"),
         ("gpus", "0,1", "gpus"),

@@ -95,6 +95,25 @@ async def test_an_active_version_needs_an_active_artifact_that_is_not_revoked(
     assert [reason["code"] for reason in refused["details"]["reasons"]] == codes
 
 
+async def test_every_file_that_a_version_names_must_be_an_active_blob(publishing: Publishing) -> None:
+    weights = "sha256:" + "d" * 64
+    profile = {"image": DIGEST, "artifacts": [{"digest": weights, "path": "/models/weights"}]}
+    await publishing.artifact()
+    registered = await publishing.register(runtime_profile=profile, artifact={"kind": "launchable", "digest": DIGEST})
+
+    async def reasons() -> list[str]:
+        refused = await publishing.move(registered, "activate")
+        assert (refused["http"], refused["code"]) == (409, "version_not_activatable")
+        return [reason["code"] for reason in refused["details"]["reasons"]]
+
+    assert await reasons() == ["artifact_unknown"]
+    artifact_id = await publishing.artifact("draft", digest=weights)
+    await publishing.artifact_set(artifact_id, kind="oci")
+    assert await reasons() == ["artifact_not_a_file", "artifact_not_active"]
+    await publishing.artifact_set(artifact_id, kind="blob", stage="active")
+    assert (await publishing.move(registered, "activate"))["status"] == "active"
+
+
 async def test_a_version_without_its_artifact_stays_a_draft(publishing: Publishing) -> None:
     version = await publishing.register()
     await publishing.artifact(digest="sha256:" + "b" * 64)

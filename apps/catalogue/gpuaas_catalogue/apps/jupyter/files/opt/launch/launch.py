@@ -1,0 +1,9 @@
+"""Starts JupyterLab in its container: its token is a file of the volume, and a password is known by its hash only."""
+
+import os
+
+from access_token import TOKEN_FILE, ensure_token
+
+ensure_token()
+os.environ["JUPYTER_TOKEN_FILE"] = str(TOKEN_FILE)
+os.execv("/opt/app/bin/jupyter-lab", ["jupyter-lab", "--config=/opt/launch/jupyter_server_config.py"])  # noqa: S606

@@ -1,0 +1,136 @@
+"""Builds an image in two layers: the Debian base, which all images share, and the app.
+
+The same recipe on the same packages gives the same digest. Bytecode is compiled by the image's own Python, in a fixed order
+and with a fixed hash seed, because a container with a read-only root file system would compile at every start.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from gpuaas_catalogue.images.cache import BuildCache
+from gpuaas_catalogue.images.debian import DebianBase
+from gpuaas_catalogue.images.errors import BuildFailed
+from gpuaas_catalogue.images.layers import Layer, write_layer
+from gpuaas_catalogue.images.layouts import ImageLayout, write_layout
+from gpuaas_catalogue.images.recipes import UID, Recipe
+from gpuaas_catalogue.images.wheels import PLACE, install_wheels
+
+# A change of what the builder does to the same inputs gets another number, and so another place in the cache.
+_BUILDER = 2
+_TIMEOUT = 600.0
+_PATH = "/opt/app/bin:/opt/launch:/usr/local/bin:/usr/bin:/bin"
+# Runs in a mount namespace of its own, so that a killed builder leaves no mount.
+_COMPILE = """set -e
+root=$1 app=$2 place=$3 python=$4; shift 4
+[ -z "$app" ] || mount --bind "$app" "$root/$place"
+exec chroot "$root" "/usr/bin/python$python" -I -m compileall -q -f --invalidation-mode unchecked-hash "$@"
+"""
+_FOLDERS = ("dev", "proc", "sys", "tmp", "run", "root", "var/tmp", "var/lib/dpkg", "home", PLACE)
+_ACCOUNTS = {
+    "etc/passwd": f"root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
+    f"app:x:{UID}:{UID}::/data:/bin/bash\n",
+    "etc/group": f"root:x:0:\nnogroup:x:65534:\napp:x:{UID}:\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}
+
+
+def image_key(recipe: Recipe, base: DebianBase) -> str:
+    """Return the name of the image in the cache: what it is made from, as a hash."""
+    made_from = [_BUILDER, recipe.digest, base.digest]
+    return f"{recipe.name}-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}"
+
+
+def base_key(base: DebianBase) -> str:
+    """Return the name of the base in the cache."""
+    return f"base-{_BUILDER}-{base.digest[:16]}"
+
+
+def ensure_image(recipe: Recipe, base: DebianBase, cache: BuildCache) -> ImageLayout:
+    """Return the image from the cache; build it first if it is not there."""
+    return ImageLayout(cache.ensure(image_key(recipe, base), partial(_build_image, recipe, base, cache)))
+
+
+def _build_image(recipe: Recipe, base: DebianBase, cache: BuildCache, target: Path) -> None:
+    if base.python != recipe.python:
+        raise BuildFailed(
+            f"{recipe.name} is for Python {recipe.python}, and the base has {base.python}.",
+            "Take a base of the release that the recipe is for.",
+        )
+    shared = cache.ensure(base_key(base), partial(_build_base, base))
+    blobs, root = target / "blobs/sha256", target / "root"
+    blobs.mkdir(parents=True)
+    below = Layer(**json.loads((shared / "layer.json").read_text()))
+    os.link(shared / "layer", blobs / below.digest.removeprefix("sha256:"))
+    install_wheels(recipe.requirements, root, recipe.python)
+    for name, file in recipe.own_files():
+        _copy(file, root / name)
+    for name in recipe.folders:
+        (root / name.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    _compile(shared / "root", root / PLACE, recipe.python, [f"/{PLACE}/lib"])
+    above = write_layer(target / "layer", root, _everything_below(root), recipe.folders, UID)
+    (target / "layer").rename(blobs / above.digest.removeprefix("sha256:"))
+    shutil.rmtree(root)
+    write_layout(target, [below, above], _settings(recipe))
+
+
+def _build_base(base: DebianBase, target: Path) -> None:
+    root = target / "root"
+    for name in _FOLDERS:
+        (root / name).mkdir(parents=True)
+    for path in base.files():
+        if (source := base.source(path)) is not None:
+            _copy(source, root / path)
+    for name in ("tmp", "var/tmp"):
+        (root / name).chmod(0o1777)
+    for name, text in {**_ACCOUNTS, "var/lib/dpkg/status": base.status()}.items():
+        (root / name).write_text(text)
+    _compile(root, None, base.python, [f"/usr/lib/python{base.python}"])
+    layer = write_layer(target / "layer", root, _everything_below(root))
+    (target / "layer.json").write_text(json.dumps(asdict(layer)))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_symlink():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source.readlink())
+    elif source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+    elif source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        target.chmod(0o755 if source.stat().st_mode & 0o111 else 0o644)
+
+
+def _everything_below(root: Path) -> list[Path]:
+    return [path.relative_to(root) for path in root.rglob("*")]
+
+
+def _compile(root: Path, app: Path | None, python: str, folders: list[str]) -> None:
+    words = [str(root), str(app or ""), PLACE, python, *folders]
+    environment = {"PATH": _PATH + ":/usr/sbin:/sbin", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+    argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _COMPILE, "sh", *words]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT, env=environment)
+    # Some wheels contain templates that look like modules and are none; Python could not load them either.
+    if done.returncode != 0 and "SyntaxError" not in done.stdout + done.stderr:
+        raise BuildFailed(
+            f"The image's own Python did not compile its modules: {(done.stdout + done.stderr).strip()[-600:]}",
+            "Build as root, on a base that has all packages.",
+        )
+
+
+def _settings(recipe: Recipe) -> dict[str, object]:
+    environment = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **dict(recipe.env)}
+    return {
+        "User": f"{UID}:{UID}",
+        "Env": [f"{name}={value}" for name, value in sorted(environment.items())],
+        "Entrypoint": list(recipe.command),
+        "WorkingDir": recipe.working_folder,
+        "ExposedPorts": {f"{port}/tcp": {} for port in recipe.ports},
+        "Labels": {"org.opencontainers.image.title": recipe.title},
+    }
