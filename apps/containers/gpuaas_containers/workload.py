@@ -42,12 +42,6 @@ async def pull(host: Host, names: MemberNames, artifact: PublishedArtifact, limi
     return image.reference
 
 
-def describe(
-    names: MemberNames, profile: RuntimeProfile, reference: str, gpus: GpuDevices, instance_id: str, title: str
-) -> MemberContainer:
-    return MemberContainer(names, profile, reference, gpus, instance_id, title)
-
-
 async def start(host: Host, container: MemberContainer, limit: float, *, restart: bool) -> dict[str, object]:
     """Apply the container's document and wait until it runs. Returns its state. Older images of the member go."""
     data, names, seconds = render_user_data(container), container.names, _seconds_until(limit, host)

@@ -5,7 +5,7 @@ import os
 import shutil
 
 from host_commands import ENGINE, Failed, remove_file, run
-from host_images import remove_images
+from host_images import remove_images, trust_folder
 from host_units import stop
 
 
@@ -23,6 +23,7 @@ def remove(request):
         run(["systemctl", "daemon-reload"])
         removed.append(f"unit {request['unit']}")
     remove_file(f"{request['unit_path']}.new")
+    shutil.rmtree(trust_folder(request["image"]), ignore_errors=True)
     if os.path.isdir(request["folder"]):
         shutil.rmtree(request["folder"])
         removed.append(request["folder"])
