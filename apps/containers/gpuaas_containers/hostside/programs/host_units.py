@@ -29,7 +29,7 @@ def watch(request):
     deadline, steady_since, seen, ended_with = time.monotonic() + request["seconds"], 0.0, None, "?"
     while True:
         state = show(unit)
-        waiting = "Job" in state  # it has yet to be started or stopped: what is there now is the one before
+        waiting = state.get("Job", "") not in ("", "0")  # what is there now is still the one before
         if state["ActiveState"] in ("failed", "inactive") or state["SubState"] == "auto-restart":
             ended_with = state["ExecMainStatus"]  # a restart makes it 0 again
         if not waiting:
