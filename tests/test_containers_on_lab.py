@@ -210,6 +210,13 @@ def test_what_the_host_lacks_is_told_before_anything_is_pulled(lab: ContainerLab
     [host, _] = lab.hosts
     lab.release(MANY_GPUS, web_image("hello"), {"gpus": 8}, compatibility={"min_gpu_count": 8})
     with at_work(Containers(), lab.controller()):
+        host.run(["mv", "/usr/bin/podman", "/usr/bin/podman.away"])
+        try:
+            instance, deploy = lab.launch("bare", ONE)
+            lab.fails(deploy, "engine_missing")
+            lab.torn_down(instance)
+        finally:
+            host.run(["mv", "/usr/bin/podman.away", "/usr/bin/podman"])
         host.run(["systemd-run", "--unit=squatter", "python3", "-m", "http.server", str(PORT)])
         host.run(["rm", "/dev/nvidia7"])
         try:

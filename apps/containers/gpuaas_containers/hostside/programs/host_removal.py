@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 
-from host_commands import ENGINE, Failed, remove_file, run
+from host_commands import ENGINE, Failed, has_engine, remove_file, run, run_or_fail
 from host_images import remove_images, trust_folder
 from host_units import stop
 
@@ -12,13 +12,7 @@ from host_units import stop
 def remove(request):
     """{"name", "unit", "unit_path", "folder", "image", "digests", "seconds"}: returns what was there."""
     stop(request)
-    name, removed = request["name"], []
-    for volume in listed("volume", "{{.Name}}"):
-        if volume.startswith(f"{name}."):
-            remove_or_fail(["volume", "rm", "--force", volume], f"volume {volume}", removed)
-    if name in listed("network", "{{.Name}}"):
-        remove_or_fail(["network", "rm", "--force", name], f"network {name}", removed)
-    removed += [f"image {one[:12]}" for one in remove_images(request["image"], digests=request["digests"])]
+    removed = remove_from_engine(request) if has_engine() else []  # without an engine, nothing could have been made
     if remove_file(request["unit_path"]):
         run(["systemctl", "daemon-reload"])
         removed.append(f"unit {request['unit']}")
@@ -32,8 +26,18 @@ def remove(request):
     return {"removed": removed}
 
 
+def remove_from_engine(request):
+    name, removed = request["name"], []
+    for volume in listed("volume", "{{.Name}}"):
+        if volume.startswith(f"{name}."):
+            remove_or_fail(["volume", "rm", "--force", volume], f"volume {volume}", removed)
+    if name in listed("network", "{{.Name}}"):
+        remove_or_fail(["network", "rm", "--force", name], f"network {name}", removed)
+    return removed + [f"image {one[:12]}" for one in remove_images(request["image"], digests=request["digests"])]
+
+
 def listed(kind, form):
-    return run([ENGINE, kind, "ls", f"--format={form}"]).stdout.split()
+    return run_or_fail([ENGINE, kind, "ls", f"--format={form}"], "removal_failed").split()
 
 
 def remove_or_fail(words, what, removed):
