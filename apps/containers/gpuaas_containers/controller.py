@@ -170,11 +170,17 @@ async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = (
     for member in ctx.all_members:
         if member.id in gone or member.host_gone:
             continue
-        told = (member.adapter_detail or {}).get("address")
-        address = (await ctx.host(member)).address if member.id in here else told
+        address = (await ctx.host(member)).address if member.id in here else _told_address(ctx, member)
         if isinstance(address, str):
             found.append(ReachableMember(member.component_key, member.ordinal, address))
     ctx.set_access(**access_bundle(ctx.manifest, found))
+
+
+def _told_address(ctx: Context, member: ControllerMember) -> object:
+    """What this operation has reported of the member, or one before it."""
+    now = ctx.report.members.get(member.id, {}).get("adapter_detail")
+    detail = now if isinstance(now, Mapping) else member.adapter_detail or {}
+    return detail.get("address")
 
 
 def run() -> None:
