@@ -1,6 +1,7 @@
 """What is derived from a compose file without faults is a manifest that the platform takes, whatever the file says."""
 
 import json
+import re
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -17,6 +18,16 @@ REPOSITORY = Path(__file__).parents[1]
 def test_the_page_about_keys_is_current() -> None:
     committed = (REPOSITORY / "docs/reference/compose-keys.md").read_text()
     assert committed == reference(), "run make contract"
+
+
+def test_the_file_in_the_how_to_is_a_good_one() -> None:
+    page = (REPOSITORY / "docs/howto/publish-a-compose-app.md").read_text()
+    (shown,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    digest = f"x@sha256:{'1' * 64}"
+    services = {"web": {"image": digest, "ports": ["8080:80"]}, "cache": {"image": digest}, "db": {"image": digest}}
+    linted = lint_texts(shown, json.dumps({"services": services}), "compose.yaml", refuse_files)
+    assert linted.faults == ()
+    parse(json.dumps(linted.manifest))
 
 
 def test_the_manifest_of_every_field_is_taken() -> None:

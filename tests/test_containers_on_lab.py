@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 ONE, TWO, CRASHING, ALL_FIELDS, MANY_GPUS = "1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"
 SECRET_ANSWER = "open-sesame"
 VOLUME = {"volumes": [{"name": "data", "path": "/data"}]}
-CRASH = "printf 'password=%s \\033[31mno model\\n' \"$ANSWER\"; exit 3"
+CRASH = "printf 'given %s \\033[31mno model\\n' \"$ANSWER\"; exit 3"
 # Arguments and variables as the container got them, with an end after each.
 TELL = (
     'echo hello > /data/greeting; for one in "$@"; do printf \'%s|END|\' "$one"; done > /data/args;'
@@ -154,6 +154,7 @@ def test_members_join_drain_move_and_leave(lab: ContainerLab) -> None:
         moved = ReplaceTarget(member_id=lab.member(instance).id, allocation_id=lab.places[1])
         change(lab, instance, "replace", replacements=[moved])
         assert (says(lab), says(lab, place=1), engine_lists(first)) == ("", "hello", NOTHING)
+        assert lab.instance(instance).access_bundle == {"greeting": f"http://{second.address}:{PORT}/greeting"}
         lab.torn_down(instance)
 
 
@@ -196,7 +197,7 @@ def test_a_container_that_crashes_is_told_with_its_log_and_without_secrets(lab: 
         failed = lab.fails(lab.upgrade(instance, CRASHING), "crash_loop")
         assert failed.failure is not None
         assert "last with status 3" in failed.failure.message
-        assert "password=[hidden] no model" in failed.failure.message
+        assert "given [hidden] no model" in failed.failure.message
         assert SECRET_ANSWER not in str(failed.steps)
         assert lab.member(instance).status == "failed"
         lab.verb(instance, "rollback")
@@ -209,6 +210,13 @@ def test_what_the_host_lacks_is_told_before_anything_is_pulled(lab: ContainerLab
     [host, _] = lab.hosts
     lab.release(MANY_GPUS, web_image("hello"), {"gpus": 8}, compatibility={"min_gpu_count": 8})
     with at_work(Containers(), lab.controller()):
+        host.run(["mv", "/usr/bin/podman", "/usr/bin/podman.away"])
+        try:
+            instance, deploy = lab.launch("bare", ONE)
+            lab.fails(deploy, "engine_missing")
+            lab.torn_down(instance)
+        finally:
+            host.run(["mv", "/usr/bin/podman.away", "/usr/bin/podman"])
         host.run(["systemd-run", "--unit=squatter", "python3", "-m", "http.server", str(PORT)])
         host.run(["rm", "/dev/nvidia7"])
         try:

@@ -18,7 +18,18 @@ import pytest
 from system_support.documents import REPOSITORY, examples
 
 GUIDE = REPOSITORY / "CONTRIBUTING.md"
-PACKAGES = ("server", "agent", "sdk", "cli", "lab", "apps/containers", "apps/echo", "apps/slurm")
+PACKAGES = (
+    "server",
+    "agent",
+    "sdk",
+    "cli",
+    "lab",
+    "apps/catalogue",
+    "apps/containers",
+    "apps/compose",
+    "apps/echo",
+    "apps/slurm",
+)
 LIMIT = 1200  # seconds; guards against a hang
 pytestmark = pytest.mark.timeout(2 * LIMIT)
 

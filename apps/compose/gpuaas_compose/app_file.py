@@ -31,10 +31,16 @@ _FIELDS = (
     "allocations",
     "inputs",
     "endpoints",
-    "metering",
     "probes",
     "images",
 )
+# Fields of a manifest that an app.yaml cannot have, and why.
+_REFUSED = {
+    "metering": "Nothing counts for a compose app yet: its containers have no access to the platform.",
+    "components": "The services of the compose file are the components.",
+    "footprint": "It is derived from the compose file.",
+    "artifact": "The images of the compose file are the artifacts.",
+}
 _REQUIRED = ("app", "slug", "display_name", "version", "runtime_version")
 
 Json = dict[str, object]
@@ -54,13 +60,6 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
-    key: str
-    unit: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class AppFile:
     """What was understood of app.yaml. It is complete only if there are no faults."""
 
@@ -76,7 +75,6 @@ class AppFile:
     )  # services by allocation; empty: all on one
     inputs: Json = field(default_factory=dict)
     endpoints: tuple[Endpoint, ...] = ()
-    metering: tuple[Dimension, ...] = ()
     probes: Mapping[str, Check] = field(default_factory=dict)  # by service
     images: Mapping[str, str] = field(default_factory=dict)  # archives in the app's folder, by service
     faults: tuple[Fault, ...] = ()
@@ -89,7 +87,7 @@ class AppFile:
 
 def read_app(document: Document) -> AppFile:
     reader = TypedReader(document)
-    given = reader.fields((), document.value, _FIELDS)
+    given = reader.fields((), document.value, _FIELDS, _REFUSED)
     for name in _REQUIRED:
         if name not in given:
             reader.refuse((), f"{name} is missing.")
@@ -107,7 +105,6 @@ def read_app(document: Document) -> AppFile:
         allocations=read.allocations(),
         inputs=read.inputs(),
         endpoints=read.endpoints(),
-        metering=read.metering(),
         probes=read.probes(),
         images=read.images(),
     )
@@ -215,18 +212,6 @@ class _FieldReader:
                 self._match((*path, "path"), one["path"], _PATH, "a path that begins with /") if "path" in one else None
             )
             found.append(Endpoint(key, service or "", port or 0, label, str(protocol), place, path))
-        return tuple(found)
-
-    def metering(self) -> tuple[Dimension, ...]:
-        found: list[Dimension] = []
-        given = self.given.get("metering")
-        for index, item in enumerate(self.reader.sequence(("metering",), given) if given is not None else ()):
-            path: Path = ("metering", index)
-            one = self.reader.fields(path, item, ("key", "unit", "description"))
-            says = "a word of lower-case letters, digits, - and _"
-            key, unit = (self._match((*path, name), one.get(name), _KEY, says) for name in ("key", "unit"))
-            text = self.reader.line((*path, "description"), one["description"]) if "description" in one else ""
-            found.append(Dimension(key, unit, text or ""))
         return tuple(found)
 
     def probes(self) -> dict[str, Check]:

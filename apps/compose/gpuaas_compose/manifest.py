@@ -31,7 +31,6 @@ def manifest_of(app: AppFile, services: Sequence[Service]) -> Json:
         "footprint": {"ports": _ports(layout)},
         "probes": [probe for service in services if (probe := _probe(layout, service)) is not None],
         "ui": {**app.ui, "endpoints": _endpoints(layout)},
-        "metering": [{"key": one.key, "unit": one.unit, "description": one.description} for one in app.metering],
     }
     return manifest
 

@@ -1,7 +1,7 @@
 """Takes values out of a document with their types checked. Whatever is wrong becomes a fault; nothing ends the reading."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpuaas_compose.compose_keys import KeyTable, Support
@@ -48,13 +48,17 @@ class TypedReader:
                 supported[name] = inner
         return supported
 
-    def fields(self, path: Path, value: object, names: Iterable[str]) -> dict[str, object]:
-        """Return the fields of a mapping of app.yaml; others are refused."""
+    def fields(
+        self, path: Path, value: object, names: Iterable[str], reasons: Mapping[str, str] | None = None
+    ) -> dict[str, object]:
+        """Return the fields of a mapping of app.yaml; others are refused, with the reason if there is one."""
         allowed = set(names)
         found = self.mapping(path, value)
         for name in found:
             if name not in allowed:
-                self.refuse_key((*path, name), f"There is no field {printable(name)} here.")
+                reason = (reasons or {}).get(name)
+                message = f"There is no field {printable(name)} here.{f' {reason}' if reason else ''}"
+                self.refuse_key((*path, name), message)
         return {name: inner for name, inner in found.items() if name in allowed}
 
     def sequence(self, path: Path, value: object) -> list[object]:

@@ -26,7 +26,6 @@ allocations: {front: [web, cache], data: [db]}
 inputs: {type: object, additionalProperties: false, properties: {title: {type: string}}}
 endpoints: [{key: page, label: Page, service: web, port: 80, path: /start}]
 probes: {db: {port: 5432}}
-metering: [{key: pages, unit: count, description: Pages that were served}]
 """
 )
 COMPOSE = f"""

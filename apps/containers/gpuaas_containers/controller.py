@@ -1,11 +1,13 @@
 """The controller: each handler brings the members' containers to the wanted state, whatever state the hosts are in."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
 
 from gpuaas_containers import workload
+from gpuaas_containers.access import ReachableMember, access_bundle
 from gpuaas_containers.failures import hide
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, image_of, read_profile
@@ -15,6 +17,7 @@ from gpuaas_sdk.controller import AppController, Context, ControllerMember, Fail
 
 AT_ONCE = 8  # members of an operation that are worked on at the same time
 Work = Callable[[ControllerMember], Awaitable[None]]
+Answer = TypeVar("Answer")
 
 
 def _own_version() -> str | None:
@@ -52,10 +55,12 @@ class Containers(AppController):
             ctx.set_member_status(member, "drained")
 
     async def remove(self, ctx: Context) -> None:
+        await self.teardown(ctx)
+        await _describe_access(ctx, leaving=ctx.members)
+
+    async def teardown(self, ctx: Context) -> None:
         await _each(ctx.members, lambda member: self._remove(ctx, member))
         await self._remove_shared(ctx)
-
-    teardown = remove
 
     async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
         addresses = await _addresses(ctx)
@@ -80,23 +85,22 @@ class Containers(AppController):
         addresses: Mapping[str, str],
     ) -> None:
         host, names = await ctx.host(member), _names(ctx, member)
+        limit, anew = asyncio.get_running_loop().time() + profile.start_seconds, restart or member.status == "failed"
+        title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
         try:
-            limit = asyncio.get_running_loop().time() + profile.start_seconds
             async with ctx.step("check", member):
                 gpus = await workload.check_host(host, names, profile)
             async with ctx.step("pull", member):
                 reference = await workload.pull(host, names, ctx.artifact_of(profile.image), limit)
-            title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
             container = MemberContainer(names, profile, reference, gpus, ctx.instance.id, title)
             if names.shared is not None:
                 hosts = other_hosts(member, ctx.all_members, addresses)
                 container = replace(container, aliases=(member.component_key,), hosts=hosts)
             async with ctx.step("start", member):
-                state = await workload.start(host, container, limit, restart=restart or member.status == "failed")
+                state = await _hiding(profile, workload.start(host, container, limit, restart=anew))
         except Failed as failed:
-            shown = hide(failed, profile.answers)
-            ctx.set_member_status(member, "failed", message=shown.failure.message)
-            raise shown from None
+            ctx.set_member_status(member, "failed", message=failed.failure.message)
+            raise
         detail = {**state, "address": host.address, "image": profile.image}
         ctx.set_member_status(member, "ready", detail=detail)
 
@@ -137,44 +141,46 @@ async def _addresses(ctx: Context) -> dict[str, str]:
 
 
 async def _each(members: Sequence[ControllerMember], work: Work) -> None:
-    """Work on some members at the same time. The first failure ends the others between two steps, and is the outcome."""
+    """Work on some members at the same time. All come to their end; then the first failure is the outcome."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def run(member: ControllerMember) -> None:
         async with free:
             await work(member)
 
+    ended = await asyncio.gather(*(run(member) for member in members), return_exceptions=True)
+    failures = [one for one in ended if one is not None]
+    # What is no Exception ends the handler itself: this replica stops, or has lost the operation.
+    for failure in sorted(failures, key=lambda one: isinstance(one, Exception)):
+        raise failure
+
+
+async def _hiding(profile: RuntimeProfile, work: Awaitable[Answer]) -> Answer:
+    """A container may print what it was given; no step or failure repeats it."""
     try:
-        async with asyncio.TaskGroup() as group:
-            for member in members:
-                group.create_task(run(member))
-    except BaseExceptionGroup as failures:
-        raise _first_of(failures) from None
+        return await work
+    except Failed as failed:
+        raise hide(failed, profile.answers) from None
 
 
-def _first_of(failures: BaseException) -> BaseException:
-    while isinstance(failures, BaseExceptionGroup):
-        failures = failures.exceptions[0]
-    return failures
+async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = ()) -> None:
+    """An operation on some members reaches only their hosts; the others have told their addresses before."""
+    gone = {one.id for one in (*leaving, *([ctx.old_member] if ctx.old_member else ()))}
+    here, found = {one.id for one in ctx.members}, []
+    for member in ctx.all_members:
+        if member.id in gone or member.host_gone:
+            continue
+        address = (await ctx.host(member)).address if member.id in here else _told_address(ctx, member)
+        if isinstance(address, str):
+            found.append(ReachableMember(member.component_key, member.ordinal, address))
+    ctx.set_access(**access_bundle(ctx.manifest, found))
 
 
-async def _describe_access(ctx: Context) -> None:
-    """An operation on some members reaches only their hosts; what is known of the others stays as it is."""
-    bundle = dict(ctx.instance.access_bundle or {})
-    for member in ctx.members:
-        address = (await ctx.host(member)).address
-        for key, url in _endpoints(ctx.manifest, member.component_key, address):
-            bundle[key if member.ordinal <= 1 else f"{key}_{member.ordinal}"] = url
-    ctx.set_access(**bundle)
-
-
-def _endpoints(manifest: Mapping[str, object], component: str, address: str) -> Iterator[tuple[str, str]]:
-    ui = manifest.get("ui")
-    listed = ui.get("endpoints") if isinstance(ui, Mapping) else None
-    for one in listed if isinstance(listed, Sequence) else ():
-        if isinstance(one, Mapping) and one.get("component") == component:
-            scheme = str(one.get("protocol", "http"))
-            yield str(one["key"]), f"{scheme}://{address}:{one['port']}{one.get('path', '')}"
+def _told_address(ctx: Context, member: ControllerMember) -> object:
+    """What this operation has reported of the member, or one before it."""
+    now = ctx.report.members.get(member.id, {}).get("adapter_detail")
+    detail = now if isinstance(now, Mapping) else member.adapter_detail or {}
+    return detail.get("address")
 
 
 def run() -> None:

@@ -28,7 +28,11 @@ KILL_SECONDS = 20  # beyond the container's own time to end: for the engine to c
 # The shell's text is constant, and names come as arguments. What these commands print would be in the container's log.
 _QUIETLY = ("/bin/sh", "-c", 'exec "$@" >/dev/null', "sh")
 _MAKE_NETWORK = (
-    *("/bin/sh", "-c", f'{ENGINE} network exists "$1" || exec {ENGINE} network create "$1" >/dev/null'),
+    *(
+        "/bin/sh",
+        "-c",
+        f'{ENGINE} network exists "$1" || {ENGINE} network create "$1" >/dev/null || {ENGINE} network exists "$1"',
+    ),
     "sh",
 )
 

@@ -223,12 +223,15 @@ def test_the_profile_in_the_how_to_is_a_good_one() -> None:
     assert isinstance(whole, dict)
     assert isinstance(instead, dict)
     assert parse(text_of({**whole, **instead})).runtime_profile
+    several = read(_shown("run-an-image", -1)).value
+    assert isinstance(several, dict)
+    ports = {"footprint": {"ports": [{"port": 8080}, {"port": 8001}]}, "probes": []}
+    assert len(parse(text_of({**whole, **several, **ports})).digests) == 2
 
 
-def _shown(page: str) -> str:
+def _shown(page: str, which: int = 0) -> str:
     text = (Path(__file__).parents[3] / f"docs/howto/{page}.md").read_text()
-    (found,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    return str(found)
+    return str(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[which])
 
 
 def test_the_committed_schema_is_the_one_that_is_used() -> None:

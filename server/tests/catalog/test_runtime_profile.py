@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.catalog.manifest import digests_of, parse
+from gpuaas_server.catalog.manifest import digests_of, file_digests, parse
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, document, text_of
 
@@ -192,7 +192,8 @@ def _components(head: dict[str, Any] | None, node: dict[str, Any] | None, **chan
 
 def test_components_have_images_of_their_own_which_the_version_refers_to() -> None:
     manifest = parse(text_of(_components(PROFILE, {"image": OTHER})))
-    assert digests_of(manifest.document) == (DIGEST, OTHER)
+    assert digests_of(manifest.document) == (DIGEST, OTHER, *file_digests(manifest.document))
+    assert len(file_digests(manifest.document)) == 1
     assert [component.allocation_group for component in manifest.components] == ["one", "one"]
 
 

@@ -28,14 +28,15 @@ ACTIONS = {
 
 
 def answer(line):
+    request = json.loads(line)
     try:
-        request = json.loads(line)
         return {"done": ACTIONS[request["action"]](request)}
     except Failed as failed:
         return {"failed": {"code": failed.code, "message": str(failed), "lines": failed.lines}}
     except subprocess.TimeoutExpired as late:
         message = f"{' '.join(late.cmd[:2])} did not end in {int(late.timeout)} s"
-        return {"failed": {"code": "container_start_timeout", "message": message}}
+        ending = request["action"] in ("stop", "remove")
+        return {"failed": {"code": "stop_failed" if ending else "container_start_timeout", "message": message}}
     except OSError as error:
         code = "disk_full" if error.errno == errno.ENOSPC else "host_refused"
         return {"failed": {"code": code, "message": f"{error.strerror}: {error.filename}"}}

@@ -26,6 +26,10 @@ def run(command, seconds=SECONDS, **more):
     )
 
 
+def has_engine():
+    return os.access(ENGINE, os.X_OK)
+
+
 def run_or_fail(command, code, seconds=SECONDS):
     done = run(command, seconds)
     if done.returncode != 0:

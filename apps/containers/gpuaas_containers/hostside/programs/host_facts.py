@@ -4,7 +4,7 @@ import os
 import re
 import socket
 
-from host_commands import ENGINE, Failed
+from host_commands import ENGINE, Failed, has_engine
 from host_units import show
 
 SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
@@ -12,7 +12,7 @@ SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nv
 
 def facts(request):
     """Look before anything is pulled: what is missing is told at once."""
-    if not os.access(ENGINE, os.X_OK):
+    if not has_engine():
         raise Failed("engine_missing", f"{ENGINE} is not installed")
     if show(request["unit"])["ActiveState"] not in (
         "active",

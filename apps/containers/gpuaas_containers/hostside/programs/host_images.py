@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 
 from host_commands import ENGINE, Failed, last_line, run, run_or_fail
 
@@ -53,7 +52,9 @@ def download(request):
     """The secret is in memory, under a file descriptor of this process and the engine's."""
     secret = base64.b64encode(f"{request['username']}:{request['password']}".encode()).decode()
     auth = os.memfd_create("gpuaas-pull", 0)
-    folder = tempfile.mkdtemp(prefix="gpuaas-pull-", dir="/run")
+    folder = trust_folder(request["name"])
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    os.mkdir(folder, 0o700)
     try:
         os.write(auth, json.dumps({"auths": {request["registry"]: {"auth": secret}}}).encode())
         if request["trust"]:
@@ -67,6 +68,11 @@ def download(request):
         shutil.rmtree(folder, ignore_errors=True)
     if done.returncode != 0:
         raise pull_failed(done.stderr, request["password"])
+
+
+def trust_folder(name):
+    """Where the registry's authorities are while an image is pulled; they are no secret."""
+    return f"/run/gpuaas-pull-{name.rpartition('/')[2]}"
 
 
 def pull_failed(said, password):

@@ -4,20 +4,20 @@ import contextlib
 import os
 import shutil
 
-from host_commands import ENGINE, Failed, remove_file, run
-from host_images import remove_images
+from host_commands import ENGINE, Failed, has_engine, remove_file, run, run_or_fail
+from host_images import remove_images, trust_folder
 from host_units import stop
 
 
 def remove(request):
     """{"name", "unit", "unit_path", "folder", "image", "digests", "seconds"}: returns what was there."""
     stop(request)
-    removed = remove_named(request["name"])
-    removed += [f"image {one[:12]}" for one in remove_images(request["image"], digests=request["digests"])]
+    removed = remove_from_engine(request) if has_engine() else []  # without an engine, nothing could have been made
     if remove_file(request["unit_path"]):
         run(["systemctl", "daemon-reload"])
         removed.append(f"unit {request['unit']}")
     remove_file(f"{request['unit_path']}.new")
+    shutil.rmtree(trust_folder(request["image"]), ignore_errors=True)
     if os.path.isdir(request["folder"]):
         shutil.rmtree(request["folder"])
         removed.append(request["folder"])
@@ -28,7 +28,12 @@ def remove(request):
 
 def remove_shared(request):
     """{"name"}: removes what several members had together; none of them is on the host any more."""
-    return {"removed": remove_named(request["name"])}
+    return {"removed": remove_named(request["name"]) if has_engine() else []}
+
+
+def remove_from_engine(request):
+    images = remove_images(request["image"], digests=request["digests"])
+    return remove_named(request["name"]) + [f"image {one[:12]}" for one in images]
 
 
 def remove_named(name):
@@ -43,7 +48,7 @@ def remove_named(name):
 
 
 def listed(kind, form):
-    return run([ENGINE, kind, "ls", f"--format={form}"]).stdout.split()
+    return run_or_fail([ENGINE, kind, "ls", f"--format={form}"], "removal_failed").split()
 
 
 def remove_or_fail(words, what, removed):

@@ -5,7 +5,7 @@ import re
 import socket
 import time
 
-from host_commands import ENGINE, Failed, run
+from host_commands import ENGINE, Failed, has_engine, run
 
 PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "ExecMainStatus", "Job")
 CRASHES = 3  # so many restarts while it is watched are a loop
@@ -29,7 +29,7 @@ def watch(request):
     deadline, steady_since, seen, ended_with = time.monotonic() + request["seconds"], 0.0, None, "?"
     while True:
         state = show(unit)
-        waiting = "Job" in state  # it has yet to be started or stopped: what is there now is the one before
+        waiting = state.get("Job", "") not in ("", "0")  # what is there now is still the one before
         if state["ActiveState"] in ("failed", "inactive") or state["SubState"] == "auto-restart":
             ended_with = state["ExecMainStatus"]  # a restart makes it 0 again
         if not waiting:
@@ -115,7 +115,8 @@ def stop(request):
     run(["systemctl", "disable", "--quiet", unit])
     run(["systemctl", "stop", unit], request["seconds"])
     run(["systemctl", "reset-failed", unit])
-    run([ENGINE, "rm", "--force", "--ignore", "--time=0", unit.rpartition(".")[0]])
+    if has_engine():
+        run([ENGINE, "rm", "--force", "--ignore", "--time=0", unit.rpartition(".")[0]])
     if show(unit)["ActiveState"] not in ("inactive", "failed"):
         raise Failed("stop_failed", f"{unit} does not stop", log(unit))
     return {}
