@@ -16,12 +16,12 @@ def test_settings_of_the_server_are_not_passed_on(tmp_path: Path) -> None:
     inherited = {
         "GPUAAS_DATABASE_URL": "postgresql://gpuaas:secret@db/gpuaas",
         "GPUAAS_S3_SECRET_KEY": "secret",
-        "GPUAAS_SLURM_BUNDLE": "/srv/slurm.tar",
+        "GPUAAS_ECHO_FILE": "/srv/file.tar",
         "PATH": "/usr/bin",
     }
-    made = apps.environment(settings(tmp_path, platform_apps="slurm"), inherited)
+    made = apps.environment(settings(tmp_path, platform_apps="echo"), inherited)
     assert not any("secret" in value for value in made.values())
-    assert (made["GPUAAS_SLURM_BUNDLE"], made["PATH"], made["GPUAAS_APPS"]) == ("/srv/slurm.tar", "/usr/bin", "slurm")
+    assert (made["GPUAAS_ECHO_FILE"], made["PATH"], made["GPUAAS_APPS"]) == ("/srv/file.tar", "/usr/bin", "echo")
     assert Path(made["GPUAAS_APPS_ACCOUNT_FILE"]).is_absolute()
 
 
