@@ -168,6 +168,7 @@ async def test_publishing_goes_on_where_it_was_killed_and_an_upgrade_keeps_the_o
             done = await Publication(api, known.project_id, declared, "gpuaas-reverb").ensure()
             key = await accounts.ensure("reverb", "reverb")
             await accounts.ensure_binding(key.account_id, "reverb")
+            await accounts.ensure_kind_binding(key.account_id, "launchable")
             assert read_secret(key.secret_file)
             return done.status
 
@@ -180,7 +181,7 @@ async def test_publishing_goes_on_where_it_was_killed_and_an_upgrade_keeps_the_o
                 break
             except Killed:
                 kills += 1
-        assert kills >= 10  # intent, upload, evidence, stages, version, activation, account, binding
+        assert kills >= 10  # intent, upload, evidence, stages, version, activation, account, bindings
         monkeypatch.setattr(Transport, "send", send)
         assert await publish("0.2.0", program + b"\n# newer\n") == "active"
         versions = [
@@ -190,3 +191,5 @@ async def test_publishing_goes_on_where_it_was_killed_and_an_upgrade_keeps_the_o
             async for one in api.app_versions.list(known.project_id, found.id)
         ]
         assert versions == [("0.2.0", "active"), ("0.1.0", "active")]
+        bound = [one.service_account_name async for one in api.controller_kind_bindings.list(known.project_id)]
+        assert bound == ["reverb-controller"]

@@ -1,6 +1,7 @@
 """An app's controller as it is shipped: wheels built from the sources, and a virtual environment made of them."""
 
 import base64
+import configparser
 import importlib.metadata
 import io
 import shutil
@@ -34,9 +35,9 @@ def entry_points(wheel: Path) -> dict[str, str]:
     with zipfile.ZipFile(wheel) as content:
         [name] = [one for one in content.namelist() if one.endswith(".dist-info/entry_points.txt")]
         text = content.read(name).decode()
-    return {
-        key.strip(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines()) if value
-    }
+    found = configparser.ConfigParser(delimiters=("=",))
+    found.read_string(text)
+    return dict(found["console_scripts"])
 
 
 def needed(names: list[str]) -> set[str]:

@@ -50,6 +50,8 @@ function ConsentButton({ tenantId, offer }: { tenantId: string; offer: Controlle
 function consentText(one: ControllerOffer): string {
   if (!one.consent) return "none";
   const where = one.consent.project_ids;
-  const place = where ? `in ${where.length} ${where.length === 1 ? "project" : "projects"}` : "in all projects";
+  const place = where
+    ? `in ${where.length} ${where.length === 1 ? "project" : "projects"}`
+    : "in all projects";
   return one.consent.given_with === "entitlement" ? `${place}, with the app's entitlement` : place;
 }

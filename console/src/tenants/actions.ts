@@ -212,14 +212,23 @@ export const entitleSpec: ActionSpec<Tenant> = {
   form: {
     type: "object",
     required: ["app"],
-    properties: { app: { type: "string", "x-ui": { label: "App", help: "Its slug." } } },
+    properties: {
+      app: { type: "string", "x-ui": { label: "App", help: "Its slug." } },
+      consent: {
+        type: "boolean",
+        "x-ui": {
+          label: "Consent for the tenant",
+          help: "For apps of the platform: their controller may work in the tenant at once. The tenant can withdraw it.",
+        },
+      },
+    },
   },
   run: (one, values) =>
     refetchAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/entitlements", {
           params: at(one),
-          body: { app: String(values.app) },
+          body: { app: String(values.app), consent: values.consent ? "default" : "none" },
         }),
       ),
     ),

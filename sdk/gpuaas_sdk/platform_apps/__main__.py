@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.credentials import ServiceAccountCredentials
+from gpuaas_sdk.errors import Denied, GpuaasError, Unauthenticated
 from gpuaas_sdk.platform_apps.accounts import AppsAccount
 from gpuaas_sdk.platform_apps.declaration import ALL, InstalledApp, installed_apps
 from gpuaas_sdk.platform_apps.provider import Provider
@@ -40,6 +41,7 @@ async def serve(url: str, account: AppsAccount, folder: Path, apps: Sequence[Ins
         loop.add_signal_handler(number, signalled.set)
     log.info("The platform's apps start: %s", ", ".join(one.name for one in apps) or "none is installed")
     async with AsyncClient(url, credentials=credentials, ca_file=ca_file, user_agent="gpuaas-platform-apps") as api:
+        await _require_account(api, credentials)
         provider = Provider(api, account.project_id, url, ca_file, folder)
         running = [asyncio.create_task(provider.provide(one), name=one.name) for one in apps]
         for task in running:
@@ -49,6 +51,19 @@ async def serve(url: str, account: AppsAccount, folder: Path, apps: Sequence[Ins
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
     log.info("The platform's apps have stopped")
+
+
+async def _require_account(api: AsyncClient, credentials: ServiceAccountCredentials) -> None:
+    """End here if the account is refused: no retry would help. While the platform is away, the apps are tried again."""
+    try:
+        await api.sign_in(credentials)
+    except (Unauthenticated, Denied) as error:
+        raise SystemExit(
+            f"The account of the platform's apps is refused ({error.code}). Remove its file, GPUAAS_APPS_ACCOUNT_FILE;"
+            " `gpuaas-server up` writes another, or `gpuaas-server apps-account FILE` does."
+        ) from error
+    except GpuaasError as error:
+        log.warning("The platform cannot be reached: %s", error)
 
 
 def _tell_end(task: "asyncio.Task[None]") -> None:

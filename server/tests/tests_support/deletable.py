@@ -135,6 +135,16 @@ async def _artifacts(world: AppSite) -> None:
         await registry_queries.usage_store(connection, {world.project_id: 1}, world.clock())
 
 
+async def _kind_binding(world: AppSite) -> None:
+    """Bind a kind, as the platform's own project may. It is that project for this moment only."""
+    for platform in (True, False):
+        async with world.platform.database.connection(PLATFORM) as connection:
+            await connection.execute("UPDATE projects SET platform = %s WHERE id = %s", (platform, world.project_id))
+        if platform:
+            body = {"artifact_kind": "launchable", "service_account_id": world.controller.account_id}
+            await world.admin.post(f"{world.path}/controller-kind-bindings", body)
+
+
 async def _apps(world: AppSite) -> str:
     admin, path = world.admin, world.path
     await admin.post(f"/tenants/{world.tenant_id}/entitlements", {"app": "echo"})
@@ -142,6 +152,7 @@ async def _apps(world: AppSite) -> str:
     assert chosen.status_code == 200, chosen.text
     bound = {"app": "echo", "service_account_id": world.controller.account_id}
     await admin.post(f"{path}/controller-bindings", bound)
+    await _kind_binding(world)
     await admin.post(f"/tenants/{world.tenant_id}/controller-consents", {"app": "echo"})
     await world.controller.work()  # which makes it a live replica
     await world.publish(version="1.3.0", secrets=[{"key": "token", "source": "generated"}])

@@ -29,7 +29,7 @@ def until(look: Callable[[], Found | None], what: str) -> Found:
 
 def environment(directory: Path, **settings: str) -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("GPUAAS_")}
-    named = {"data_dir": str(directory / "var"), "worker_metrics_bind": "", **settings}
+    named = {"data_dir": str(directory / "var"), "worker_metrics_bind": "", "platform_apps": "none", **settings}
     return plain | {f"GPUAAS_{name.upper()}": value for name, value in named.items()}
 
 
