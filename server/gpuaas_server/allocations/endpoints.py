@@ -38,6 +38,7 @@ State = Annotated[AllocationState | None, Query(description="Only allocations in
         "capacity_fragmented",
         "capacity_blocked",
         "capacity_below_grade",
+        "capacity_drives_not_erased",
         "quota_exceeded",
         "unproven_releases",
     ),
@@ -131,6 +132,7 @@ async def allocation_release(
         "capacity_fragmented",
         "capacity_blocked",
         "capacity_below_grade",
+        "capacity_drives_not_erased",
         "quota_exceeded",
     ),
 )

@@ -8,7 +8,7 @@ from psycopg import AsyncCursor
 
 from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
 from gpuaas_server.capacity.rows import OfferedSlot, RequestedSku
-from gpuaas_server.capacity.scheduler import Placement
+from gpuaas_server.capacity.scheduler import Placement, Requirements
 from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
@@ -40,10 +40,11 @@ class _Wanted:
     count: int
 
     @property
-    def kind(self) -> tuple[str, str, str]:
-        """GPU model, shape, and the grade that the wipe will have to reach."""
+    def requirements(self) -> Requirements:
+        """What a node must have, so that the release of the allocation can be proven."""
         grade = required_grade(self.sku.shape, self.sku.wipe_grade, self.sku.tenant_grade)
-        return (self.sku.gpu_model, self.sku.shape, grade)
+        erased = "drives" not in self.sku.accept_not_examined
+        return Requirements(self.sku.gpu_model, self.sku.shape, grade, erased)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,9 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
     cursor: AsyncCursor[OfferedSlot] | None = first
     for _ in range(PATIENCE):
         if cursor is None:
-            cursor = await queries.offers_ask(tx.connection, wanted.kind, wanted.gpu_count, wanted.count, patient)
+            cursor = await queries.offers_ask(
+                tx.connection, wanted.requirements, wanted.gpu_count, wanted.count, patient
+            )
         offered, cursor = await queries.offers_read(cursor, wanted.gpu_count), None
         placements = scheduler.place(offered.nodes, wanted.gpu_count, wanted.count)
         if placements is not None:
@@ -105,13 +108,15 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
 
 
 async def _refusal(tx: Tx, wanted: _Wanted) -> Problem:
-    shortage = await queries.shortage(tx.connection, wanted.kind, wanted.gpu_count, wanted.count)
+    shortage = await queries.shortage(tx.connection, wanted.requirements, wanted.gpu_count, wanted.count)
     details: dict[str, object] = {"sku": wanted.sku.name, "gpu_count": wanted.gpu_count, "count": wanted.count}
     detail = scheduler.refusal_detail(shortage)
     if shortage.below_grade:
-        details["wipe_grade"] = grade = wanted.kind[-1]
+        details["wipe_grade"] = grade = wanted.requirements.wipe_grade
         by = f"SKU {wanted.sku.name}" if wanted.sku.wipe_grade == grade else "tenant"
         detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
+    elif shortage.drives_kept:
+        detail = f"Nodes are free, but they do not erase drives, and SKU {wanted.sku.name} requires erased drives."
     return Problem(scheduler.refusal(shortage), detail, details)
 
 

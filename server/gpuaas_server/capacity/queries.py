@@ -8,7 +8,7 @@ import orjson
 from psycopg import AsyncCursor
 
 from gpuaas_server.capacity.rows import ClaimedSlot, HostSlot, OfferedSlot, SlotCount, SlotDevices, SlotRow, SlotUse
-from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
+from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Requirements, Shortage
 from gpuaas_server.capacity.slots import OUT_OF_USE
 from gpuaas_server.kernel.database import Connection, refuse_on
 from gpuaas_server.kernel.ids import new_id
@@ -51,6 +51,11 @@ async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
 async def node_wipe_grade_set(connection: Connection, node_id: str, grade: str) -> None:
     """Set the best grade that the node can prove, and lock its row."""
     await connection.execute("UPDATE node_capacity SET wipe_grade = %s WHERE node_id = %s", (grade, node_id))
+
+
+async def node_erase_drives_set(connection: Connection, node_id: str, erase: bool) -> None:
+    """Set whether a wipe erases the node's drives, and lock its row."""
+    await connection.execute("UPDATE node_capacity SET erase_drives = %s WHERE node_id = %s", (erase, node_id))
 
 
 async def node_known(connection: Connection, node_id: str) -> bool:
@@ -234,30 +239,30 @@ _OFFERED = columns_of(OfferedSlot)
 
 
 async def offers_ask(
-    connection: Connection, kind: tuple[str, str, str], size: int, count: int, patient: bool
+    connection: Connection, required: Requirements, size: int, count: int, patient: bool
 ) -> AsyncCursor[OfferedSlot]:
-    """Lock the best nodes for a request of this kind: (gpu_model, shape, wipe_grade). `offers_read` waits for the answer."""
-    gpu_model, shape, grade = kind
+    """Lock the best nodes that meet the requirements. `offers_read` waits for the answer."""
     return await execute(
         connection,
         OfferedSlot,
-        f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean, %s::text)",
-        (gpu_model, shape, size, count, patient, grade),
+        f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean, %s::text, %s::boolean)",
+        (required.gpu_model, required.shape, size, count, patient, required.wipe_grade, required.erased_drives),
     )
 
 
 async def offers_ask_by_sku(
     connection: Connection, id_or_name: str, size: int | None, count: int, tenant_id: str
 ) -> AsyncCursor[OfferedSlot]:
-    """As `offers_ask`, before the SKU has been read, and without waiting for locks. The grade is as in `required_grade`."""
+    """As `offers_ask`, before the SKU has been read, and without waiting for locks. What is required is as in `placement`."""
     return await execute(
         connection,
         OfferedSlot,
         f"SELECT {_OFFERED} FROM (SELECT gpu_model, shape, coalesce(%(size)s, gpu_counts[1])::int AS size, CASE"
         " WHEN shape <> 'baremetal' THEN 'inspected'"
-        " ELSE greatest(wipe_grade, (SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s)) END AS grade FROM skus"
+        " ELSE greatest(wipe_grade, (SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s)) END AS grade,"
+        " NOT ('drives' = ANY(accept_not_examined)) AS erased FROM skus"
         " WHERE (id = %(sku)s OR name = %(sku)s) AND offered AND coalesce(%(size)s, gpu_counts[1]) = ANY(gpu_counts)) s,"
-        " offer_nodes(s.gpu_model, s.shape, s.size, %(count)s::int, false, s.grade)",
+        " offer_nodes(s.gpu_model, s.shape, s.size, %(count)s::int, false, s.grade, s.erased)",
         {"sku": id_or_name, "size": size, "count": count, "tenant": tenant_id},
     )
 
@@ -287,7 +292,7 @@ async def offers_unlock(connection: Connection) -> None:
     await connection.execute("ROLLBACK TO SAVEPOINT offers")
 
 
-async def shortage(connection: Connection, kind: tuple[str, str, str], size: int, count: int) -> Shortage:
+async def shortage(connection: Connection, required: Requirements, size: int, count: int) -> Shortage:
     """The counts behind a refusal. Each stops at what was requested, so that a refusal costs the same in a large fleet."""
     counted = (
         "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
@@ -298,7 +303,8 @@ async def shortage(connection: Connection, kind: tuple[str, str, str], size: int
         "(SELECT count(*) FROM (SELECT 1 FROM node_fits WHERE gpu_model = %(model)s AND shape = %(shape)s"
         " AND size = %(size)s AND wipe_grade = {} LIMIT %(count)s) x)"
     )
-    somehow, as_required = fitting.format("'inspected'"), fitting.format("%(grade)s")
+    somehow, proven = fitting.format("'inspected'"), fitting.format("%(grade)s")
+    erased = fitting.format("%(grade)s AND (drives_erased OR NOT %(erased)s)")
     free = counted.format(
         "s.status = 'available' AND c.eligible AND s.node_id <> ALL((live_claims_on(ARRAY[s.node_id])).taken_whole)"
     )
@@ -309,8 +315,17 @@ async def shortage(connection: Connection, kind: tuple[str, str, str], size: int
         connection,
         Shortage,
         f"SELECT %(wanted)s::int AS wanted, {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning,"
-        f" {somehow} = %(count)s AND {as_required} < %(count)s AS below_grade",
-        dict(zip(("model", "shape", "grade"), kind, strict=True)) | {"wanted": wanted, "size": size, "count": count},
+        f" {somehow} = %(count)s AND {proven} < %(count)s AS below_grade,"
+        f" {proven} = %(count)s AND {erased} < %(count)s AS drives_kept",
+        {
+            "model": required.gpu_model,
+            "shape": required.shape,
+            "grade": required.wipe_grade,
+            "erased": required.erased_drives,
+            "wanted": wanted,
+            "size": size,
+            "count": count,
+        },
     )
 
 

@@ -38,6 +38,16 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a node must have and be able to prove to be offered."""
+
+    gpu_model: str
+    shape: str
+    wipe_grade: str  # the grade that the wipe will have to reach
+    erased_drives: bool  # the SKU does not accept drives that nobody examined
+
+
+@dataclass(frozen=True, slots=True)
 class Shortage:
     """What is known when nothing fits. Counts stop at what was requested: more would not change the answer."""
 
@@ -46,6 +56,7 @@ class Shortage:
     blocked: int  # GPUs whose clean-up is not proven
     cleaning: int = 0  # GPUs that come back by themselves in a moment
     below_grade: bool = False  # hosts enough are free, if only they could prove the wipe that is required
+    drives_kept: bool = False  # nodes enough are free, if only they erased their drives
 
 
 def _groups(free: Iterable[FreeSlot], attribute: str) -> list[list[FreeSlot]]:
@@ -107,6 +118,8 @@ def refusal(shortage: Shortage) -> str:
     """The error code for the reason."""
     if shortage.below_grade:
         return "capacity_below_grade"
+    if shortage.drives_kept:
+        return "capacity_drives_not_erased"
     if shortage.free >= shortage.wanted:
         return "capacity_fragmented"
     if shortage.free + shortage.cleaning >= shortage.wanted:

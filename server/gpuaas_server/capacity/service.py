@@ -40,6 +40,7 @@ __all__ = [
     "inventory_apply",
     "live_claims",
     "node_eligibility_set",
+    "node_erase_drives_set",
     "node_wipe_grade_set",
     "nodes_with_slots",
     "quota_move",
@@ -122,6 +123,12 @@ async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
 async def node_wipe_grade_set(tx: Tx, node_id: str, grade: str) -> None:
     """Set the best grade that the node can prove: as a whole it is not offered where a better one is required."""
     await queries.node_wipe_grade_set(tx.connection, node_id, grade)
+    await queries.refit(tx.connection, [node_id])
+
+
+async def node_erase_drives_set(tx: Tx, node_id: str, erase: bool) -> None:
+    """Set whether a wipe erases the node's drives: else it is not offered where erased drives are required."""
+    await queries.node_erase_drives_set(tx.connection, node_id, erase)
     await queries.refit(tx.connection, [node_id])
 
 

@@ -14,6 +14,8 @@ node_capacity = sa.Table(
     sa.Column("eligible", sa.Boolean, nullable=False),
     # The best grade of a wipe of the whole node that its agent can prove.
     sa.Column("wipe_grade", sa.Text, nullable=False, server_default="inspected"),
+    # Whether a wipe erases the drives of the slots; `nodes` decides it.
+    sa.Column("erase_drives", sa.Boolean, nullable=False, server_default="true"),
     sa.CheckConstraint("wipe_grade IN ('inspected', 'rebooted')", name="node_capacity_wipe_grade"),
 )
 
@@ -78,6 +80,8 @@ node_fits = sa.Table(
     sa.Column("wipe_grade", sa.Text, primary_key=True, server_default="inspected"),
     sa.Column("leftover", sa.SmallInteger, nullable=False),
     sa.Column("spread", sa.SmallInteger, nullable=False),
+    # No slot has a drive that a wipe there would leave as it is.
+    sa.Column("drives_erased", sa.Boolean, nullable=False, server_default="true"),
     sa.Index("node_fits_best_first", "gpu_model", "shape", "size", "wipe_grade", "leftover", "spread", "node_id"),
 )
 

@@ -136,6 +136,8 @@ async def node_update(tx: Tx, node_id: str, row: NodeRow, body: NodeUpdate) -> N
         raise Problem("already_exists", f"Another node is called {name}.")
     erase = row.erase_drives if body.erase_drives is None else body.erase_drives
     await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode(), erase)
+    if erase != row.erase_drives:
+        await capacity.node_erase_drives_set(tx, node_id, erase)
     before: dict[str, object] = {"name": row.name, "labels": row.labels, "erase_drives": row.erase_drives}
     after: dict[str, object] = {"name": name, "labels": labels, "erase_drives": erase}
     if body.address is not None:

@@ -92,7 +92,7 @@ async def node(story: Story) -> Json:
 
 
 async def test_the_host_receives_what_to_restore_and_what_is_expected(story: Story) -> None:
-    await change_sku(story, wipe_grade="rebooted")
+    await change_sku(story, wipe_grade="rebooted", accept_not_examined=["drives"])
     await change_node(story, erase_drives=False)
     await lease(story)
     await story.ask("release")
@@ -191,6 +191,32 @@ async def test_a_host_that_cannot_prove_the_required_grade_is_not_offered_until_
     await story.ask("release")
     await settle(story, "boot-2")
     assert (await story.show())["wipe_grade"] == "rebooted"
+
+
+async def test_a_node_that_keeps_its_drives_is_offered_only_where_the_sku_accepts_it(story: Story) -> None:
+    """Its release would always end blocked."""
+
+    async def request() -> tuple[int, Json]:
+        answered = await story.site.admin.call("POST", f"/projects/{story.project}/allocations", {"sku": "whole"})
+        return answered.status_code, answered.json()
+
+    await change_node(story, erase_drives=False)
+    status, problem = await request()
+    assert (status, problem["code"]) == (409, "capacity_drives_not_erased"), problem
+    assert "SKU whole requires erased drives" in problem["detail"]
+    assert "platform administrator" in problem["next_step"]
+    await change_sku(story, accept_not_examined=["drives"])
+    status, made = await request()
+    assert status in (200, 201, 202), made
+    story.allocation = made["items"][0]["id"]
+    await settle(story, "boot-1")
+    await story.ask("release")
+    await settle(story, "boot-1", {"drives": "not_examined"})
+    assert (await story.show())["state"] == "released"
+    await change_sku(story, accept_not_examined=[])
+    assert (await request())[0] == 409
+    await change_node(story, erase_drives=True)
+    assert (await request())[0] != 409
 
 
 async def test_what_an_agent_reports_at_enrolment_counts_immediately(story: Story) -> None:

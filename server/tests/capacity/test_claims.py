@@ -106,6 +106,29 @@ async def test_a_whole_node_is_offered_only_where_its_wipe_can_be_proven(platfor
     await assert_consistent(platform)
 
 
+async def test_slices_go_to_nodes_that_erase_drives_and_to_slots_without_drives(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 2)
+    _, keeping = fleet.nodes
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_erase_drives_set(tx, keeping, False)
+    for _ in fleet.nodes:  # none of the slots has a drive
+        await claim(platform, fleet.request(8))
+    await rows(
+        platform, "UPDATE node_resource_slots SET nvme_device = 'nvme' || slot_index, status = 'available' RETURNING 1"
+    )
+    await rows(platform, "UPDATE allocation_resource_claims SET released_at = now() RETURNING 1")
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_erase_drives_set(tx, keeping, False)
+        await service.node_eligibility_set(tx, fleet.nodes[0], True)
+    await claim(platform, fleet.request(8))
+    newest = await rows(platform, "SELECT node_id FROM allocation_resource_claims WHERE released_at IS NULL LIMIT 1")
+    assert newest == [{"node_id": fleet.nodes[0]}]
+    with pytest.raises(Problem, match="capacity_drives_not_erased"):
+        await claim(platform, fleet.request(1))
+    with pytest.raises(Problem, match="no_capacity"):  # not even with them would there be enough
+        await claim(platform, fleet.request(8, count=2))
+
+
 async def test_second_claim_of_a_slot_is_refused_by_the_database(platform: Platform) -> None:
     """By hand, past all code: slot against slot, slot against node_exclusive, and the reverse."""
     fleet = await make_fleet(platform, 2)

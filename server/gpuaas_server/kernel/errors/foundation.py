@@ -283,6 +283,14 @@ FOUNDATION = [
         True,
     ),
     ErrorKind(
+        "capacity_drives_not_erased",
+        409,
+        "The free nodes do not erase drives",
+        "Choose another SKU. Or have a platform administrator let the nodes erase their drives (gpuaas nodes"
+        " erase-drives), or let the SKU accept it (accept_not_examined: drives).",
+        True,
+    ),
+    ErrorKind(
         "sku_not_offered",
         422,
         "This SKU or GPU count is not offered",
