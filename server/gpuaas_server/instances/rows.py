@@ -143,6 +143,13 @@ class InstanceSummaryRow:
             "EXISTS (SELECT 1 FROM app_members m WHERE m.instance_id = app_instances.id AND m.operation_id IS NOT NULL)"
         )
     )
+    # Its live operation is a rotation of secrets that no controller has claimed (secret_rotation.PARAMETER).
+    rotation_waits: bool = field(
+        metadata=computed_from(
+            "EXISTS (SELECT 1 FROM app_operations o WHERE o.id = app_instances.operation_id AND o.status = 'pending'"
+            " AND o.attempt = 0 AND o.parameters @> '{\"rotate_secrets\": true}')"
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

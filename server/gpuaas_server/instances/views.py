@@ -84,8 +84,12 @@ def _serving(row: InstanceRow) -> list[str]:
 
 
 def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
-    """Say whether it was deployed, whether it is gone for good, and what operations work on now."""
-    live = "instance" if row.operation_id is not None else "member" if row.members_busy else None
+    """Say whether it was deployed, whether it is gone for good, and what operations work on now.
+
+    A rotation of secrets that has not begun does not count: what people ask for goes first (operation_requests).
+    """
+    whole = row.operation_id is not None and not row.rotation_waits
+    live = "instance" if whole else "member" if row.members_busy else None
     return row.deployed_at is not None, row.decommissioned_at is not None, live
 
 

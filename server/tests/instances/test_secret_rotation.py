@@ -174,6 +174,21 @@ async def test_a_requested_operation_goes_before_a_rotation_that_has_not_begun(w
     assert await reasons(world, instance_id) == []
 
 
+async def test_a_rotation_that_has_not_begun_closes_no_action(world: AppSite) -> None:
+    instance_id, first = await left_by_one(world)
+    offered = (await world.instance(instance_id))["allowed_actions"]
+    assert {"instance_restart", "instance_decommission", "member_operation_create"} <= set(offered)
+    (listed,) = (await world.admin.get(f"{world.path}/instances"))["items"]
+    assert set(listed["allowed_actions"]) <= set(offered)
+    assert "instance_decommission" in listed["allowed_actions"]
+    assert all(
+        "drain" in one["allowed_actions"] for one in await world.members(instance_id) if one["component_key"] == "node"
+    )
+    await world.controller.does(first, "claim")
+    assert (await world.instance(instance_id))["allowed_actions"] == []
+    assert all(one["allowed_actions"] == [] for one in await world.members(instance_id))
+
+
 async def test_nothing_is_made_anew_for_an_instance_that_goes(world: AppSite) -> None:
     instance_id, first = await left_by_one(world)
     await world.controller.carry_out(await world.asked(instance_id, "decommission"))
