@@ -197,13 +197,16 @@ def _placements(manifest: Manifest, *keys: str) -> set[str]:
 
 
 def _network(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
-    """Check that members that need the nodes' own network are on it, unless all of them are on one node."""
+    """Check that members that need the nodes' own network are on it, unless all of them are on one allocation.
+
+    A slice reaches no other allocation, not even one on its own node: nothing routes between slices.
+    """
     bound = [one for one in all_members if _needs_network(manifest, one.component_key)]
-    if len({one.node_id for one in bound}) < 2 or not any(isinstance(one, PlacementFacts) for one in bound):
+    if len({one.allocation_id for one in bound}) < 2 or not any(isinstance(one, PlacementFacts) for one in bound):
         return
     for one in bound:
         if one.shape == "gpu_slice":
-            message = f"{one.allocation_id} is a slice: it does not reach members on other nodes."
+            message = f"{one.allocation_id} is a slice: it does not reach members on other allocations."
             yield Refusal("node_network_missing", message, one.component_key, one.allocation_id)
 
 

@@ -109,12 +109,14 @@ def test_an_exclusive_node_is_bare_metal() -> None:
     assert codes(placement_refusals(manifest, slices)) == ["exclusive_node_required"]
 
 
-def test_slices_that_need_the_nodes_network_stay_on_one_node() -> None:
+def test_slices_do_not_reach_each_other_not_even_on_one_node() -> None:
     manifest = manifest_of(compatibility={"requires_node_network": True})
     spread = [placement("head", shape="gpu_slice"), placement("node", "alc_b", shape="gpu_slice")]
     assert codes(placement_refusals(manifest, spread)) == ["node_network_missing"]
     together = [replace(one, node_id="nod_1") for one in spread]
-    assert placement_refusals(manifest, together) == []
+    assert codes(placement_refusals(manifest, together)) == ["node_network_missing"]
+    in_one_slice = [replace(one, allocation_id="alc_a", node_id="nod_1") for one in spread]
+    assert placement_refusals(manifest, in_one_slice) == []
     assert placement_refusals(manifest, [replace(one, shape="baremetal") for one in spread]) == []
     grown = placement_refusals(manifest, [placement("node")], [member(shape="gpu_slice")], adding=True)
     assert codes(grown) == ["node_network_missing"]
