@@ -240,7 +240,8 @@ RULES: dict[str, Rule] = {
     "served_project_remove": _END_IN_PROJECT,
     "member_list": _READ_APPS,
     "member_show": _READ_APPS,
-    "member_operation_create": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:operate"),
+    # Who may launch and decommission the whole may change its members; less would send people to a new launch instead.
+    "member_operation_create": _OPERATE_APPS,
     "operation_list": _READ_APPS,
     "operation_list_all": _OPERATE,
     "operation_show": _READ_APPS,
