@@ -45,7 +45,7 @@ INSTANCES: list[Column[InstanceSummary]] = [
 def member_columns(allocation_names: Mapping[str, str]) -> list[Column[InstanceMember]]:
     """Return the columns of a member list, with names instead of ids of allocations where they have one."""
     return [
-        Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
+        Column("MEMBER", lambda one: one.name, whole=True),
         Column("STATUS", lambda one: one.status, whole=True),
         Column("ALLOCATION", lambda one: allocation_names.get(one.allocation_id, one.allocation_id)),
         Column("PROBLEM", _problem),
@@ -110,7 +110,7 @@ def print_member(session: Session, member: InstanceMember) -> None:
     why = member.failure
     fields = [
         ("Id", member.id),
-        ("Member", f"{member.component_key}/{member.ordinal}"),
+        ("Member", member.name),
         ("Status", member.status),
         ("Since", member.status_since),
         ("Health", member.health),

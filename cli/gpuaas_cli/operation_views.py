@@ -1,13 +1,16 @@
 """Prints operations, and follows one to its end."""
 
 import time
+from collections.abc import Iterable
+from datetime import datetime
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from gpuaas_cli.failures import ExitCode
-from gpuaas_cli.output import Column, age, cell, moment, print_card, short_moment
+from gpuaas_cli.member_names import MemberNames
+from gpuaas_cli.output import Column, age, cell, moment, print_card, print_list, short_moment
 from gpuaas_cli.progress import Progress, style_of_mark
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Operation, OperationStep
@@ -15,8 +18,8 @@ from gpuaas_sdk import Operation, OperationStep
 _MARKS = {"succeeded": "✓", "failed": "✗", "skipped": "–", "running": "•"}
 
 
-def _about(operation: Operation) -> str:
-    return operation.member_id or operation.instance_id
+def _member(names: MemberNames, operation: Operation, member_id: str | None) -> str | None:
+    return None if member_id is None else names.of(operation.project_id, operation.instance_id, member_id)
 
 
 def _summary(operation: Operation) -> str | None:
@@ -31,18 +34,25 @@ def _summary(operation: Operation) -> str | None:
     return f"{progress.percent} %"
 
 
-OPERATIONS: list[Column[Operation]] = [
-    Column("ID", lambda one: one.id, whole=True),
-    Column("KIND", lambda one: one.kind, whole=True),
-    Column("STATUS", lambda one: one.status, whole=True),
-    Column("ABOUT", _about),
-    Column("DETAIL", _summary),
-    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
-]
+def print_operations(session: Session, operations: Iterable[Operation]) -> None:
+    names = MemberNames(session)
+    columns: list[Column[Operation]] = [
+        Column("ID", lambda one: one.id, whole=True),
+        Column("KIND", lambda one: one.kind, whole=True),
+        Column("STATUS", lambda one: one.status, whole=True),
+        Column("MEMBER", lambda one: _member(names, one, one.member_id), whole=True),
+        Column("INSTANCE", lambda one: one.instance_id),
+        Column("DETAIL", _summary),
+        Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    ]
+    print_list(session, operations, columns)
 
 
 def print_operation(session: Session, operation: Operation) -> None:
-    why, forced = operation.failure, operation.forced
+    if session.as_json:
+        print_card(session, operation, [])
+        return
+    why, forced, names = operation.failure, operation.forced, MemberNames(session)
     fields = [
         ("Id", operation.id),
         ("Kind", f"{operation.kind} (several members)" if operation.target == "bulk" else operation.kind),
@@ -55,8 +65,8 @@ def print_operation(session: Session, operation: Operation) -> None:
         ("Forced", f"by {forced.by}, {moment(forced.at)}: {forced.reason} (not verified)" if forced else None),
         ("Instance", operation.instance_id),
         ("App", operation.app_slug),
-        ("Member", operation.member_id),
-        ("New member", operation.new_member_id),
+        ("Member", _member(names, operation, operation.member_id)),
+        ("New member", _member(names, operation, operation.new_member_id)),
         ("Part of", operation.parent_id),
         ("Parts", operation.children),
         ("On failure", operation.on_failure),
@@ -72,8 +82,8 @@ def print_operation(session: Session, operation: Operation) -> None:
         ("Correlation id", operation.correlation_id),
     ]
     print_card(session, operation, fields)
-    if operation.steps and not session.as_json:
-        _print_steps(session, operation.steps)
+    if operation.steps:
+        _print_steps(session, operation, names)
 
 
 def _progress(operation: Operation) -> str | None:
@@ -91,12 +101,12 @@ def _worker(operation: Operation) -> str | None:
     return f"{operation.replica} of {operation.controller_id}{attempt}"
 
 
-def _print_steps(session: Session, steps: list[OperationStep]) -> None:
+def _print_steps(session: Session, operation: Operation, names: MemberNames) -> None:
     table = Table("", "STEP", "STATUS", "AT", "TOOK", "DETAIL", box=None, pad_edge=False, header_style="bold")
     table.columns[4].justify = "right"
-    for step in steps:
+    for step in operation.steps:
         mark, took = _MARKS.get(step.status, "•"), _seconds(step)
-        detail = " ".join(part for part in (step.message, step.member_id) if part)
+        detail = " ".join(part for part in (step.message, _member(names, operation, step.member_id)) if part)
         table.add_row(
             Text(mark, style=style_of_mark(mark)),
             step.name,
@@ -110,23 +120,28 @@ def _print_steps(session: Session, steps: list[OperationStep]) -> None:
 
 
 def _seconds(step: OperationStep) -> float | None:
-    if step.started_at is None or step.finished_at is None:
-        return None
-    return (step.finished_at - step.started_at).total_seconds()
+    return _between(step.started_at, step.finished_at)
+
+
+def _between(start: datetime | None, end: datetime | None) -> float | None:
+    return None if start is None or end is None else (end - start).total_seconds()
 
 
 class OperationProgress:
-    """Shows each finished step and the current one."""
+    """Shows each finished step and the current one; of a bulk operation, each member's operation that has ended."""
 
     def __init__(self, session: Session, project: str) -> None:
         self._session = session
         self._project = project
+        self._names = MemberNames(session)
         self._shown: set[tuple[str, str | None, object]] = set()
 
     def follow(self, operation_id: str, deadline: float) -> Operation:
         with Progress(self._session) as progress:
             for operation in self._session.client.operations.follow(self._project, operation_id, deadline):
                 self._steps(progress, operation)
+                if operation.target == "bulk":
+                    self._children(progress, operation)
                 progress.update(_sentence(operation))
         return operation
 
@@ -135,8 +150,19 @@ class OperationProgress:
             key = (step.name, step.member_id, step.finished_at)
             if step.finished_at is not None and key not in self._shown:
                 self._shown.add(key)
-                line = " ".join(part for part in (f"  {step.name}", step.message, step.member_id) if part)
+                member = _member(self._names, operation, step.member_id)
+                line = " ".join(part for part in (f"  {step.name}", step.message, member) if part)
                 progress.finish(line, _seconds(step), _MARKS.get(step.status, "•"))
+
+    def _children(self, progress: Progress, parent: Operation) -> None:
+        for child in self._session.client.operations.list(self._project, parent_id=parent.id):
+            key = (child.id, child.member_id, child.finished_at)
+            if child.finished_at is not None and key not in self._shown:
+                self._shown.add(key)
+                member = _member(self._names, child, child.member_id)
+                why = f": {child.failure.message}" if child.failure else ""
+                seconds = _between(child.claimed_at, child.finished_at)
+                progress.finish(f"  {child.kind} {member} {child.status}{why}", seconds, _MARKS.get(child.status, "✗"))
 
 
 def _sentence(operation: Operation) -> str:

@@ -219,4 +219,4 @@ def instance_member_id(client: Client, project: str, instance: str, text: str) -
     if is_id("mem", text):
         return text
     members = client.instances.members(project, instance)
-    return only_one("member", text, members, lambda one: (f"{one.component_key}/{one.ordinal}",)).id
+    return only_one("member", text, members, lambda one: (one.name,)).id

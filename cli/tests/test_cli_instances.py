@@ -193,6 +193,10 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     [operation] = bulk.items
     followed = operator("operations", "follow", operation["id"])
     assert (followed.code, "2 succeeded" in followed.out) == (0, True), followed.out
+    assert all(f"✓   drain {one} succeeded" in followed.out for one in both), followed.out
+    children = operator("operations", "show", operation["id"]).out
+    assert all(one in children for one in both), children
+    assert "mem_" not in followed.out + children
     listed = operator("operations", "list", "--instance", name).out
     assert operation["id"] in listed
     assert "10 %" not in listed, "how far it had come is of no interest once it is over"

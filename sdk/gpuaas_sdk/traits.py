@@ -13,6 +13,20 @@ class AllocationTraits:
         return self.state in SETTLED_STATES
 
 
+class InstanceMemberTraits:
+    component_key: str
+    ordinal: int
+
+    @property
+    def name(self) -> str:
+        """What people call the member: component/number, as in `worker/1`."""
+        return f"{self.component_key}/{self.ordinal}"
+
+
+class ControllerMemberTraits(InstanceMemberTraits):
+    """The same name, as handlers see it."""
+
+
 class OperationTraits:
     status: str
 

@@ -14,7 +14,7 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_views import member_columns, print_member
 from gpuaas_cli.operation_options import SetOption, options_of
-from gpuaas_cli.operation_views import OPERATIONS, follow_to_end
+from gpuaas_cli.operation_views import follow_to_end, print_operations
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
 from gpuaas_cli.output import print_list
 from gpuaas_cli.references import allocation_id, allocation_names, instance_id, instance_member_id, project_id
@@ -215,5 +215,5 @@ def _change(
     if watch:
         follow_to_end(session, where, operation, deadline)
     else:
-        print_list(session, [operation], OPERATIONS)
+        print_operations(session, [operation])
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

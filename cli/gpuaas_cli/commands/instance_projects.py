@@ -6,9 +6,8 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.instance_views import print_projects
-from gpuaas_cli.operation_views import OPERATIONS, follow_to_end
+from gpuaas_cli.operation_views import follow_to_end, print_operations
 from gpuaas_cli.options import DeadlineOption, ProjectOption, WatchOption, YesOption
-from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
 from gpuaas_cli.session import Session
 from gpuaas_sdk import InstanceServes
@@ -67,5 +66,5 @@ def _after(session: Session, where: str, answer: InstanceServes, watch: bool, de
     elif watch:
         follow_to_end(session, where, operation, deadline)
     else:
-        print_list(session, [operation], OPERATIONS)
+        print_operations(session, [operation])
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

@@ -7,9 +7,8 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.operation_options import SetOption, options_of
-from gpuaas_cli.operation_views import OPERATIONS, follow_to_end, print_operation
+from gpuaas_cli.operation_views import follow_to_end, print_operation, print_operations
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, WatchOption, YesOption
-from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Operation
@@ -128,5 +127,5 @@ def _after(session: Session, where: str, operation: Operation, watch: bool, dead
     if watch:
         follow_to_end(session, where, operation, deadline)
     else:
-        print_list(session, [operation], OPERATIONS)
+        print_operations(session, [operation])
         session.say(f"Follow it: gpuaas operations follow {operation.id}")

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.operation_views import OPERATIONS, OperationProgress, print_ended, print_operation
+from gpuaas_cli.operation_views import OperationProgress, print_ended, print_operation, print_operations
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, ReasonOption, YesOption
-from gpuaas_cli.output import print_list
 from gpuaas_cli.references import instance_id, project_id
 from gpuaas_cli.session import Session
 
@@ -42,7 +41,7 @@ def list_(
     where = project_id(session, project)
     about = None if instance is None else instance_id(session.client, where, instance)
     found = session.client.operations.list(where, instance_id=about, parent_id=parent, status=status)
-    print_list(session, found.first(limit), OPERATIONS)
+    print_operations(session, found.first(limit))
 
 
 @group.verb("show")
@@ -53,7 +52,7 @@ def show(session: Session, operation: OperationArgument, project: ProjectOption 
     print_operation(session, found)
     if found.target == "bulk" and not session.as_json:
         session.out.print()
-        print_list(session, session.client.operations.list(where, parent_id=found.id), OPERATIONS)
+        print_operations(session, session.client.operations.list(where, parent_id=found.id))
 
 
 @group.verb("follow")

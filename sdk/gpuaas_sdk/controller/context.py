@@ -123,7 +123,7 @@ class Context:
     async def host(self, member: ControllerMember) -> Host:
         """The host of a member. It connects when the first command runs."""
         if member.host_gone or member.allocation is None:
-            raise Failed("host_gone", f"The allocation of {member.id} has ended.", next_step="Remove the member.")
+            raise Failed("host_gone", f"The allocation of {member.name} has ended.", next_step="Remove the member.")
         return await self.connections.get_host(member.allocation.id)
 
     @property

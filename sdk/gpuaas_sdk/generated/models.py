@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_sdk.reader import Resource
-from gpuaas_sdk.traits import AllocationTraits, OperationTraits
+from gpuaas_sdk.traits import AllocationTraits, ControllerMemberTraits, InstanceMemberTraits, OperationTraits
 
 __all__ = [
     "AccessCredential",
@@ -550,7 +550,7 @@ class ControllerInstance(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControllerMember(Resource):
+class ControllerMember(Resource, ControllerMemberTraits):
     id: str
     # A component of your manifest.
     component_key: str = ""
@@ -950,7 +950,7 @@ class Instance(InstanceSummary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceMember(Resource):
+class InstanceMember(Resource, InstanceMemberTraits):
     id: str
     instance_id: str = ""
     # The component of the manifest that the member runs.

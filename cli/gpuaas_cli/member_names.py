@@ -1,0 +1,18 @@
+"""Names of members for people: `worker/1` instead of the id."""
+
+from gpuaas_cli.session import Session
+
+
+class MemberNames:
+    """Reads the members of an instance once, and again when an id is new: a member may have joined since."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._names: dict[str, str] = {}
+
+    def of(self, project_id: str, instance_id: str, member_id: str) -> str:
+        """Return the name of a member, removed or not."""
+        if member_id not in self._names:
+            members = self._session.client.instances.members(project_id, instance_id, removed=True)
+            self._names |= {one.id: one.name for one in members}
+        return self._names.setdefault(member_id, member_id)
