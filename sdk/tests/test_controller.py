@@ -36,6 +36,7 @@ compatibility: {}
 components:
   - {key: head, min: 1, max: 1}
   - {key: leaf, min: 0, max: 4}
+inputs: {type: object, properties: {tone: {type: string, default: low}}}
 footprint: {units: [notes.service]}
 """
 
@@ -64,7 +65,7 @@ class Notes(AppController):
             self.done.append("second")
         for member in ctx.members:
             ctx.set_member_status(member, "ready", detail={"seen": True})
-        ctx.set_runtime(version=ctx.version.runtime_version)
+        ctx.set_runtime(version=ctx.version.runtime_version, tone=ctx.inputs["tone"])
         ctx.set_access(talk="nc somewhere 7")
 
     async def _once(self) -> None:
@@ -155,7 +156,7 @@ async def test_the_reports_of_a_handler_are_there_when_the_operation_has_ended(
             (name, "succeeded") for name in ("first", "once", "second")
         ]
         shown = catalog_app.instance(instance)
-        assert (shown.status, shown.runtime) == ("running", {"version": "1"})
+        assert (shown.status, shown.runtime) == ("running", {"version": "1", "tone": "low"})
         assert shown.access_bundle == {"talk": "nc somewhere 7"}
         server = await replica.metrics.serve(0)
         port = server.sockets[0].getsockname()[1]

@@ -8,6 +8,7 @@ from gpuaas_sdk.controller.artifact import PublishedArtifact, pull_artifact
 from gpuaas_sdk.controller.connections import HostConnections
 from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, one_line
 from gpuaas_sdk.controller.hosts import Host, instance_environment
+from gpuaas_sdk.controller.inputs import with_defaults
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.controller.usage import report_usage
@@ -66,8 +67,9 @@ class Context:
 
     @property
     def inputs(self) -> Mapping[str, object]:
-        """The inputs of the instance, checked against the manifest's `inputs`."""
-        return self.instance.inputs
+        """The inputs of the instance, checked against the manifest's `inputs`, with its defaults filled in."""
+        filled = with_defaults(self.manifest.get("inputs"), self.instance.inputs)
+        return filled if isinstance(filled, Mapping) else self.instance.inputs
 
     @property
     def options(self) -> Mapping[str, object]:
