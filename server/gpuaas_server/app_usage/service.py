@@ -27,7 +27,7 @@ from gpuaas_server.kernel.rows import fields_of
 
 __all__ = ["UsageFilter", "app_usage_list", "app_usage_report", "app_usage_totals"]
 
-CLOCKS_APART = timedelta(minutes=10)  # how far ahead of us a host's clock may be
+CLOCKS_APART = timedelta(minutes=10)  # how far a host's clock may be from ours
 # A record stays for ever, and a list with one that began before the year 1 could not be read any more.
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_NAMED = 20
@@ -65,10 +65,18 @@ def _faults(metered: Metered, report: UsageReport, now: datetime) -> Iterator[tu
         yield report.source_key, f"The instance does not serve {report.project_id}."
     if report.started_at > report.ended_at:
         yield report.source_key, "It ended before it started."
-    if min(report.started_at, report.ended_at) < EARLIEST:
-        yield report.source_key, "It was before 1970."
     if report.ended_at > now + CLOCKS_APART:
         yield report.source_key, "It ended in the future."
+    if min(report.started_at, report.ended_at) < EARLIEST:
+        yield report.source_key, "It was before 1970."
+    elif report.started_at < metered.created_at - CLOCKS_APART:
+        yield (
+            report.source_key,
+            f"It started before the instance was created ({metered.created_at:%Y-%m-%d %H:%M:%SZ}).",
+        )
+    gone = metered.decommissioned_at
+    if gone is not None and report.ended_at > gone + CLOCKS_APART:
+        yield report.source_key, f"It ended after the instance was decommissioned ({gone:%Y-%m-%d %H:%M:%SZ})."
 
 
 def _row(tx: Tx, metered: Metered, report: UsageReport) -> UsageRecordRow:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
@@ -18,6 +19,8 @@ class Metered:
     app_slug: str
     units: Mapping[str, frozenset[str]]  # by metric
     projects: frozenset[str]  # that it serves, or has served: what began then may end later
+    created_at: datetime
+    decommissioned_at: datetime | None
 
 
 async def metered(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Metered:
@@ -30,7 +33,15 @@ async def metered(connection: Connection, caller: Caller, project_id: str, insta
             "not_the_controller", f"The service account is not bound to {row.app_slug}.", {"app": row.app_slug}
         )
     projects = await queries.projects_ever(connection, instance_id)
-    return Metered(instance_id, row.tenant_id, row.app_slug, _units(row), frozenset(projects))
+    return Metered(
+        instance_id,
+        row.tenant_id,
+        row.app_slug,
+        _units(row),
+        frozenset(projects),
+        row.created_at,
+        row.decommissioned_at,
+    )
 
 
 def _units(instance: InstanceRow) -> dict[str, frozenset[str]]:

@@ -32,6 +32,18 @@ async def report(world: AppSite, instance_id: str, *records: Json, by: Controlle
     return await (by or world.controller).person.call("POST", path, {"records": list(records)})
 
 
+async def running(world: AppSite) -> str:
+    return await older(world, await world.running())
+
+
+async def older(world: AppSite, instance_id: str) -> str:
+    """Let it have been created long ago, so that it can have been used at any of these times."""
+    async with world.platform.database.connection(PLATFORM) as connection:
+        long_ago = NOON - timedelta(days=200)
+        await connection.execute("UPDATE app_instances SET created_at = %s WHERE id = %s", (long_ago, instance_id))
+    return instance_id
+
+
 async def listed(world: AppSite, query: str = "") -> list[Json]:
     found: list[Json] = (await world.admin.get(f"{world.path}/app-usage{query}"))["items"]
     return found
@@ -49,7 +61,7 @@ async def events(world: AppSite) -> list[Json]:
 
 
 async def test_a_repeated_report_is_one_record(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     first = await report(world, instance_id, record(world), record(world, "a/2", quantity=4, subject="talk 2"))
     assert (first.status_code, first.json()["recorded"], first.json()["known"]) == (200, 2, 0)
     again = await report(world, instance_id, record(world), record(world, "a/3"), record(world, "a/3"))
@@ -69,7 +81,7 @@ async def test_a_repeated_report_is_one_record(world: AppSite) -> None:
 async def test_other_content_under_a_known_key_is_refused_by_name_and_nothing_of_the_report_stays(
     world: AppSite,
 ) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     await report(world, instance_id, record(world))
     answer = await report(world, instance_id, record(world, "b/1"), record(world, quantity=5))
     assert (answer.status_code, answer.json()["code"]) == (409, "usage_key_taken")
@@ -81,7 +93,7 @@ async def test_other_content_under_a_known_key_is_refused_by_name_and_nothing_of
 
 
 async def test_the_same_key_of_another_instance_is_another_record(world: AppSite) -> None:
-    first = await world.running("first", nodes=1)
+    first = await older(world, await world.running("first", nodes=1))
     second = await _second(world)
     await report(world, first, record(world))
     await report(world, second, record(world, quantity=8))
@@ -96,11 +108,11 @@ async def _second(world: AppSite) -> str:
     intent.append({"component_key": "node", "allocation_id": world.allocations[3]})
     instance_id, operation_id = await world.created("second", placement_intent=intent)
     await world.controller.carry_out(operation_id)
-    return instance_id
+    return await older(world, instance_id)
 
 
 async def test_every_fault_of_a_report_is_named_at_once(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     wrong = [
         record(world, "metric", metric="shouts"),
         record(world, "unit", unit="second"),
@@ -118,7 +130,7 @@ async def test_every_fault_of_a_report_is_named_at_once(world: AppSite) -> None:
 
 
 async def test_only_the_controller_of_the_app_reports(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     stranger = await world.another_controller(apps=("other-app",))
     assert (await report(world, instance_id, record(world), by=stranger)).json()["code"] == "not_the_controller"
     path = f"{world.path}/instances/{instance_id}/usage"
@@ -126,7 +138,7 @@ async def test_only_the_controller_of_the_app_reports(world: AppSite) -> None:
 
 
 async def test_the_last_report_may_come_after_the_end_of_the_instance(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     operation_id = await world.asked(instance_id, "decommission")
     await world.controller.carry_out(operation_id)
     await world.settle()
@@ -134,8 +146,24 @@ async def test_the_last_report_may_come_after_the_end_of_the_instance(world: App
     assert (await report(world, instance_id, record(world))).json()["recorded"] == 1
 
 
+async def test_usage_outside_of_the_life_of_the_instance_is_refused(world: AppSite) -> None:
+    instance_id = await running(world)
+    early = record(world, "early", started_at=(NOON - timedelta(days=201)).isoformat())
+    answer = await report(world, instance_id, early)
+    assert (answer.status_code, answer.json()["code"]) == (422, "usage_invalid")
+    assert "before the instance was created" in answer.json()["detail"]
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_instances SET decommissioned_at = %s WHERE id = %s", (NOON, instance_id))
+    late = record(world, "late", ended_at=(NOON + timedelta(minutes=11)).isoformat())
+    answer = await report(world, instance_id, record(world, "right"), late)
+    assert [one["source_key"] for one in answer.json()["details"]["faults"]] == ["late"]
+    assert "after the instance was decommissioned" in answer.json()["detail"]
+
+
 async def test_reports_at_the_same_moment_make_each_record_once(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     batches = [[record(world, f"k/{n}") for n in range(start, start + 20)] for start in (0, 5, 10, 15)]
     answers = await asyncio.gather(*(report(world, instance_id, *reversed(batch)) for batch in batches))
     assert [answer.status_code for answer in answers] == [200] * 4
@@ -144,7 +172,7 @@ async def test_reports_at_the_same_moment_make_each_record_once(world: AppSite) 
 
 
 async def test_pages_go_by_the_end_and_keep_to_the_times_asked_for(world: AppSite) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     days = [NOON + timedelta(days=n) for n in (3, 1, 2, 0)]
     told = [record(world, str(n), started_at=day.isoformat(), ended_at=day.isoformat()) for n, day in enumerate(days)]
     await report(world, instance_id, *told)
@@ -163,7 +191,7 @@ async def test_pages_go_by_the_end_and_keep_to_the_times_asked_for(world: AppSit
 
 
 async def test_pages_of_totals_leave_nothing_out(world: AppSite) -> None:
-    first, second = await world.running("first", nodes=1), await _second(world)
+    first, second = await older(world, await world.running("first", nodes=1)), await _second(world)
     for instance_id in (first, second):
         await report(world, instance_id, record(world))
     days = "first_day=2026-02-20&last_day=2026-03-20"
@@ -175,7 +203,7 @@ async def test_pages_of_totals_leave_nothing_out(world: AppSite) -> None:
 
 @pytest.mark.parametrize("statement", ["UPDATE app_usage_records SET quantity = 0", "DELETE FROM app_usage_records"])
 async def test_the_database_refuses_to_change_a_record(world: AppSite, statement: str) -> None:
-    instance_id = await world.running()
+    instance_id = await running(world)
     await report(world, instance_id, record(world))
     async with world.platform.database.connection(PLATFORM) as connection:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

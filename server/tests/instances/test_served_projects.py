@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import httpx
 import psycopg
@@ -325,12 +326,8 @@ async def test_the_release_of_a_served_projects_allocation_removes_the_member_fi
 async def test_usage_is_recorded_for_each_project_and_also_for_one_that_was_served(shared: Shared) -> None:
     world = shared.world
     instance_id = await shared.running(shared.other)
-    same = {
-        "metric": "echoes",
-        "unit": "count",
-        "started_at": "2026-03-01T10:00:00Z",
-        "ended_at": "2026-03-01T11:00:00Z",
-    }
+    now = datetime.now(UTC).isoformat()
+    same = {"metric": "echoes", "unit": "count", "started_at": now, "ended_at": now}
     told = [
         {"source_key": "1", "project_id": world.project_id, "quantity": 2, **same},
         {"source_key": "2", "project_id": shared.other, "quantity": 5, **same},
