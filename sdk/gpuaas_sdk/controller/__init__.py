@@ -4,6 +4,7 @@ from gpuaas_sdk.controller.app import AppController, Health, InstanceSnapshot
 from gpuaas_sdk.controller.artifact import PublishedArtifact
 from gpuaas_sdk.controller.client import ControllerClient
 from gpuaas_sdk.controller.context import Context
+from gpuaas_sdk.controller.counters import Counter, UsageCounters
 from gpuaas_sdk.controller.failures import CommandFailed, Failed, HostUnreachable
 from gpuaas_sdk.controller.footprints import InstalledThings
 from gpuaas_sdk.controller.host_installer import HostInstaller
@@ -23,6 +24,7 @@ __all__ = [
     "ControllerClient",
     "ControllerMember",
     "ControllerSettings",
+    "Counter",
     "Failed",
     "Health",
     "Host",
@@ -34,6 +36,7 @@ __all__ = [
     "Mode",
     "PublishedArtifact",
     "Replica",
+    "UsageCounters",
     "UsageReport",
     "connect",
     "main",
