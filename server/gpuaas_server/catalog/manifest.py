@@ -3,6 +3,7 @@
 `parse` says everything that is wrong at once, each with its line; an app's author corrects a file once, not ten times.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -137,13 +138,17 @@ def parse(text: str) -> Manifest:
 
 
 def _faults(document: Document) -> list[Fault]:
-    """List the faults of form and sense. Sense is checked only where the form is right; the inputs' own schema always."""
+    """List the faults of form and sense at once. A field's sense is checked only where its form is right."""
     faults = manifest_schema.faults(document)
     value = document.value
     if isinstance(value, dict):
         faults += manifest_schema.asked_faults(document, value)
-        if not faults:
-            faults += [document.fault(path, message) for path, message in manifest_sense.complaints(value)]
+        if len(faults) >= MOST_FAULTS:
+            return sorted(set(faults))  # there may be more, so nothing says which fields are right
+        malformed = {re.split(r"[.\[]", fault.path)[0] for fault in faults} | (
+            manifest_schema.required() - value.keys()
+        )
+        faults += [document.fault(path, message) for path, message in manifest_sense.complaints(value, malformed)]
     return sorted(set(faults))
 
 

@@ -35,6 +35,12 @@ def schema_text() -> str:
 
 
 @cache
+def required() -> frozenset[str]:
+    """The fields that every manifest must have."""
+    return frozenset(json.loads(schema_text())["required"])
+
+
+@cache
 def _manifests() -> jsonschema_rs.Draft202012Validator:
     return validator(json.loads(schema_text()))
 

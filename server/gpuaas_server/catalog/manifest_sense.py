@@ -1,7 +1,7 @@
 """What a manifest of the right form may still get wrong: circles, counts that cannot be, names that lead nowhere."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from gpuaas_server.catalog.footprints import allows_text_at
@@ -16,26 +16,19 @@ Json = dict[str, Any]
 Complaint = tuple[Path, str]
 
 
-def complaints(manifest: Json) -> list[Complaint]:
-    components: list[Json] = manifest["components"]
-    keys = [component["key"] for component in components]
-    return [
-        *_repeated(("components",), components),
-        *_counts(manifest, components),
-        *_compatibility(("compatibility",), [manifest["compatibility"]]),
-        *_component_compatibility(manifest, components),
-        *_unknown_dependencies(components, keys),
-        *_dependency_circles(components),
-        *_footprint(manifest["footprint"]),
-        *_nowhere(manifest),
-        *profile_complaints(manifest),
-        *_repeated(("probes",), manifest.get("probes", [])),
-        *_strangers(("probes",), manifest.get("probes", []), keys),
-        *_probes(manifest),
-        *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),
-        *_strangers(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", []), keys),
-        *_repeated(("metering",), manifest.get("metering", [])),
-    ]
+def complaints(manifest: Json, malformed: Container[str] = ()) -> list[Complaint]:
+    """List what makes no sense. A check is left out if it reads a field of the wrong form (`malformed`, by its name)."""
+    readable = [check for fields, check in _CHECKS if not any(field in malformed for field in fields)]
+    return [complaint for check in readable for complaint in check(manifest)]
+
+
+def _keys(manifest: Json) -> list[str]:
+    return [component["key"] for component in manifest["components"]]
+
+
+def _endpoints(manifest: Json) -> list[Json]:
+    listed: list[Json] = manifest.get("ui", {}).get("endpoints", [])
+    return listed
 
 
 def _repeated(path: Path, items: list[Json]) -> Iterator[Complaint]:
@@ -154,3 +147,26 @@ def _same_ports(ports: Iterable[Json]) -> Iterator[Complaint]:
         if one in seen:
             yield ("footprint", "ports", index), f"The port {one[0]}/{one[1]} is listed twice."
         seen.add(one)
+
+
+# The top-level fields that a check reads, and the check.
+_CHECKS: tuple[tuple[tuple[str, ...], Callable[[Json], Iterable[Complaint]]], ...] = (
+    (("components",), lambda m: _repeated(("components",), m["components"])),
+    (("components", "max_members"), lambda m: _counts(m, m["components"])),
+    (("compatibility",), lambda m: _compatibility(("compatibility",), [m["compatibility"]])),
+    (("components", "compatibility"), lambda m: _component_compatibility(m, m["components"])),
+    (("components",), lambda m: _unknown_dependencies(m["components"], _keys(m))),
+    (("components",), lambda m: _dependency_circles(m["components"])),
+    (("footprint",), lambda m: _footprint(m["footprint"])),
+    (("footprint", "inputs"), _nowhere),
+    (
+        ("runtime_profile", "artifact", "inputs", "footprint", "compatibility", "components", "probes"),
+        profile_complaints,
+    ),
+    (("probes",), lambda m: _repeated(("probes",), m.get("probes", []))),
+    (("probes", "components"), lambda m: _strangers(("probes",), m.get("probes", []), _keys(m))),
+    (("probes", "footprint"), _probes),
+    (("ui",), lambda m: _repeated(("ui", "endpoints"), _endpoints(m))),
+    (("ui", "components"), lambda m: _strangers(("ui", "endpoints"), _endpoints(m), _keys(m))),
+    (("metering",), lambda m: _repeated(("metering",), m.get("metering", []))),
+)

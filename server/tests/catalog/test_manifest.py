@@ -65,6 +65,24 @@ def test_all_faults_are_named_at_once_each_with_its_line() -> None:
     assert found["footprint.users[0]"]["line"] == line_of(text, "rm -rf")
 
 
+def test_faults_of_sense_are_named_beside_faults_of_form() -> None:
+    text = (
+        EXAMPLE.replace("slug: echo", "slug: Echo!")
+        .replace("depends_on: [head]", "depends_on: [neck]")
+        .replace("component: node", "component: nobody")
+        .replace("users: [echo]", 'users: ["echo; rm -rf /"]')
+    )
+    assert {fault["path"] for fault in faults(text)} == {
+        "slug",
+        "components[1].depends_on[0]",
+        "probes[0].component",
+        "footprint.users[0]",
+    }
+    value = document() | {"components": "two", "metering": [{"key": "a", "unit": "s"}, {"key": "a", "unit": "s"}]}
+    del value["footprint"]
+    assert {path for path, _ in complaints(value)} == {"", "components", "metering[1].key"}
+
+
 def test_what_is_missing_is_named_at_what_should_have_it() -> None:
     value = document()
     del value["footprint"], value["artifact"]["digest"]
