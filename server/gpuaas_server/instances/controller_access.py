@@ -68,11 +68,15 @@ def allocations_opened(
 ) -> tuple[str, ...]:
     """The machines of the members that the operation works on, and of the components that these depend on.
 
-    A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is.
+    A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is. Where
+    a component says `opens_dependents`, those who depend on it are opened too: they have to follow a new head.
     """
-    depends = {component["key"]: component.get("depends_on") or () for component in components}
-    heads = {key for member in mine for key in _words(depends.get(member.component_key, ()))}
-    wanted = [*mine, *(member for member in members if member.component_key in heads)]
+    depends = {str(component["key"]): _words(component.get("depends_on")) for component in components}
+    leading = {component["key"] for component in components if component.get("opens_dependents") is True}
+    keys = {member.component_key for member in mine}
+    near = {head for key in keys for head in depends.get(key, ())}
+    near |= {key for key, heads in depends.items() if keys & leading & set(heads)}
+    wanted = [*mine, *(member for member in members if member.component_key in near)]
     return tuple(sorted({member.allocation_id for member in wanted if not member.host_gone}))
 
 

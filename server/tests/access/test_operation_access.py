@@ -171,3 +171,28 @@ async def test_an_operation_on_a_member_opens_the_machines_of_the_components_tha
     opened = set(issued(await machine_access(world.controller, operation_id)))
     assert opened == {head, newcomer}  # a node depends on the head, and on no other node
     assert bystander not in opened
+
+
+@pytest.mark.parametrize("opens", [False, True])
+async def test_an_operation_on_a_head_opens_its_dependents_where_the_manifest_says_so(
+    world: AppSite, opens: bool
+) -> None:
+    """A failover has to reach those who follow the new head."""
+    head = {"key": "head", "min": 1, "max": 1, "opens_dependents": opens}
+    node = {"key": "node", "min": 1, "max": 8, "depends_on": ["head"]}
+    await world.publish(version="2.0.0", components=[head, node])
+    places = [{"component_key": "head", "allocation_id": world.allocations[0]}]
+    places += [{"component_key": "node", "allocation_id": one} for one in world.allocations[1:3]]
+    instance_id, deploy = await world.created("failing", version="2.0.0", placement_intent=places)
+    await world.controller.carry_out(deploy)
+    members = {one["allocation_id"]: one["id"] for one in await world.members(instance_id)}
+    drain = {"kind": "drain", "force": True, "reason": "a failover"}
+    opened = []
+    for place in world.allocations[:2]:
+        operation_id = await world.asked(instance_id, "member-operations", targets=[members[place]], **drain)
+        await world.controller.does(operation_id, "claim")
+        given = await machine_access(world.controller, operation_id)
+        opened.append({one["principal"] for one in given["certificates"]})
+        await world.controller.does(operation_id, "complete")
+    of_head = set(world.allocations[:3] if opens else world.allocations[:1])
+    assert opened == [of_head, set(world.allocations[:2])], "a node opens itself and its head, never its neighbours"
