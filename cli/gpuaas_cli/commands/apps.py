@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gpuaas_cli.app_publication import Publication, publish_app
+from gpuaas_cli.app_skeleton import write_skeleton
 from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIONS, format_faults, print_app
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
-from gpuaas_cli.options import ProjectOption, ReasonOption, TenantOption, YesOption
+from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, TenantOption, YesOption
 from gpuaas_cli.output import print_list
 from gpuaas_cli.references import app_id, home_tenant_id, project_id, tenant_id
 from gpuaas_cli.session import Session
@@ -89,6 +91,40 @@ def register(
     except InvalidRequest as error:
         raise error if session.as_json else format_faults(error, str(file)) from error
     print_list(session, [made], VERSIONS)
+
+
+@group.verb("init")
+def init(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="The app's slug.")],
+    folder: Annotated[Path | None, typer.Option("--folder", help="Where to. Default: a folder of that name.")] = None,
+) -> None:
+    """Write a new app: a controller, a manifest, a program and tests that pass as they are."""
+    target = folder or Path(name)
+    for path in write_skeleton(name, target):
+        session.say(str(path))
+    session.say(f"Read {target}/README.md next.")
+
+
+@group.verb("publish")
+def publish(
+    session: Session,
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The folder with manifest.yaml.")],
+    reason: ReasonOption,
+    artifact: Annotated[
+        Path | None, typer.Option("--artifact", help="File or folder to publish. Default: FOLDER/program.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", exists=True, dir_okay=False, help="Sign with this ECDSA private key (PEM).")
+    ] = None,
+    lint: Annotated[str, typer.Option("--lint", help="Lint command, run in FOLDER.")] = "ruff check .",
+    smoke: Annotated[str, typer.Option("--smoke", help="Smoke test command, run in FOLDER.")] = "pytest -q",
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Publish a version of an app: check, register, upload, sign, add evidence, promote and activate. Safe to repeat."""
+    wanted = Publication(folder, artifact or folder / "program", reason, {"lint": lint, "smoke": smoke}, key, deadline)
+    print_list(session, [publish_app(session, project_id(session, project), wanted)], VERSIONS)
 
 
 @group.verb("visibility")
