@@ -10,11 +10,13 @@ from gpuaas_sdk import controller, testing
 _HEAD = """# The controller SDK
 
 Generated from docstrings by `make contract`; do not edit. [Echo](../../apps/echo/README.md) shows the parts together,
-[publish an app](../howto/publish-an-app.md) says how an app gets into the catalogue. `gpuaas apps init NAME` writes an app to begin with.
+[publish an app](../howto/publish-an-app.md) says how an app gets into the catalogue.
+`gpuaas apps init NAME` writes an app to begin with.
 
-`gpuaas_sdk.testing` needs no special platform. `CatalogApp` and `Sandbox` make one for a test. What takes `ControllerSettings`, such as
-`interrupting_replicas` and `running_replica`, runs against any live platform: give it `ControllerSettings.from_environment()` with the key of
-a service account that may control the app, request operations in the block, and no other replica of the app may be running.
+`gpuaas_sdk.testing` needs no special platform. `CatalogApp` and `Sandbox` make one for a test. What takes
+`ControllerSettings`, such as `interrupting_replicas` and `running_replica`, runs against any live platform: give it
+`ControllerSettings.from_environment()` with the key of a service account that may control the app, and request operations
+in the block. No other replica of the app may run at the same time.
 """
 # What a reader meets first comes first; the rest follows in the order of the alphabet.
 _FIRST = ("AppController", "Context", "HostInstaller", "Host", "Failed", "Health", "InstanceSnapshot", "UsageCounters")
@@ -70,7 +72,8 @@ def _signature(function: object) -> str:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not any(one.startswith("*") for one in shown):
             shown.append("*")
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        star = "**" if parameter.kind is parameter.VAR_KEYWORD else star
         shown.append(f"{star}{parameter.name}{'' if parameter.default is parameter.empty else '=…'}")
     return f"({', '.join(shown)})"
 
