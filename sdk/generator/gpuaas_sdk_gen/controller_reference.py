@@ -66,7 +66,7 @@ def _signature(function: object) -> str:
     """The parameters with their names and whether they have a default; types are in the code."""
     if not callable(function):
         return ""
-    shown = []
+    shown: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in ("self", "cls"):
             continue
