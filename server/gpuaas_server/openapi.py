@@ -7,9 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from gpuaas_server.calls import NAMED, call_of
-from gpuaas_server.identity.cookies import COOKIE
-from gpuaas_server.identity.policy import RULES
-from gpuaas_server.identity.rules import Level
+from gpuaas_server.identity.service import COOKIE, RULES, Level
 from gpuaas_server.kernel.http.problems import ProblemDocument
 
 SECURITY_SCHEMES = {

@@ -7,8 +7,7 @@ from gpuaas_server.access import credential_queries, queries
 from gpuaas_server.access.rows import GrantRow
 from gpuaas_server.access.schemas import GRANT_KEYS, SshGrant, SshGrantCreate
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.allocations.hooks import Grant, NewGrants
-from gpuaas_server.allocations.service import AllocationAccess
+from gpuaas_server.allocations.service import AllocationAccess, Grant, NewGrants
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.clock import utc_now

@@ -15,8 +15,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from gpuaas_server.admission.hooks import consent_hooks
 from gpuaas_server.identity import service as identity
-from gpuaas_server.identity.rows import BrowserSessionRow
-from gpuaas_server.identity.service import TOPIC, Claims, Principal, read_principal, session_read, verifying_keys
+from gpuaas_server.identity.service import (
+    TOPIC,
+    BrowserSessionRow,
+    Claims,
+    Principal,
+    read_principal,
+    session_read,
+    verifying_keys,
+)
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from gpuaas_server.allocations import creation, replacement, service
+from gpuaas_server.allocations.facts import allocation_topology as topology_of
 from gpuaas_server.allocations.schemas import (
     Allocation,
     AllocationBatch,
@@ -17,7 +18,6 @@ from gpuaas_server.allocations.schemas import (
     Topology,
 )
 from gpuaas_server.allocations.timeline import allocation_timeline as timeline_of
-from gpuaas_server.allocations.topology import allocation_topology as topology_of
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses

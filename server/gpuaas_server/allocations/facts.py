@@ -1,11 +1,14 @@
-"""Allocations as other nouns see them: as hosts that are inspected, and as places for members of instances."""
+"""What is known of allocations: their topology for people; for other nouns, hosts to inspect and places for members."""
 
 from collections.abc import Sequence
 
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.rows import AllocationFacts, AllocationHost
+from gpuaas_server.allocations.schemas import Topology
+from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import not_found
 
 
 async def allocation_hosts(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, AllocationHost]:
@@ -25,3 +28,12 @@ async def facts_show(connection: Connection, allocation_ids: Sequence[str]) -> d
 async def facts_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[AllocationFacts]:
     """List the project's allocations that have not ended, newest first."""
     return await queries.facts_list(connection, project_id, after, limit)
+
+
+async def allocation_topology(connection: Connection, project_id: str, allocation_id: str) -> Topology:
+    """Which GPUs of its host are the allocation's own, and how the host links them."""
+    row = await queries.allocation_show(connection, project_id, allocation_id)
+    if row is None:
+        raise not_found("allocation", allocation_id)
+    gpus = await capacity.gpus_beside(connection, allocation_id, row.node_id)
+    return Topology(allocation_id=allocation_id, node_id=row.node_id, gpus=gpus)

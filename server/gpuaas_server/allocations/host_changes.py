@@ -9,7 +9,7 @@ from gpuaas_server.allocations.rows import UnendedAllocation
 from gpuaas_server.allocations.service import LIVE, WORK, allocation_event
 from gpuaas_server.events.service import emit
 from gpuaas_server.kernel.context import Tx
-from gpuaas_server.nodes.hooks import HostChange
+from gpuaas_server.nodes.service import HostChange
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 

@@ -10,7 +10,7 @@ from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Lim
 from gpuaas_server.allocations.rows import AllocationChanges, AllocationRow, LockedAllocation, RequirementsDocument
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.rows import ClaimedSlot
+from gpuaas_server.capacity.service import ClaimedSlot
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.facts import allocation_hosts, facts_list, facts_lock, facts_show
 from gpuaas_server.allocations.health import health_of
-from gpuaas_server.allocations.hooks import allocation_hooks
+from gpuaas_server.allocations.hooks import Grant, NewGrants, allocation_hooks
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
 from gpuaas_server.allocations.rows import (
     AllocationChanges,
@@ -43,6 +43,8 @@ __all__ = [
     "AllocationAccess",
     "AllocationFacts",
     "AllocationHost",
+    "Grant",
+    "NewGrants",
     "access_changed",
     "access_changed_everywhere",
     "access_not_applied",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from gpuaas_server.audit import retention, service
+from gpuaas_server.audit import service
 from gpuaas_server.audit.schemas import AuditRecord, Retention
 from gpuaas_server.audit.service import AuditFilter
 from gpuaas_server.kernel.http.call import Call, admitted, reply
@@ -64,7 +64,7 @@ async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) 
 @router.get("/retention", response_model=Retention, responses=problem_responses())
 async def retention_show(call: Annotated[Call, admitted("retention_show")]) -> Response:
     """Show for how many days the platform keeps audit records, events and other records."""
-    return reply(retention.retention_show(call.platform.settings))
+    return reply(service.retention_show(call.platform.settings))
 
 
 @router.get("/audit", response_model=Page[AuditRecord], responses=problem_responses())

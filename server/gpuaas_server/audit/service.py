@@ -6,11 +6,12 @@ from gpuaas_server.audit import queries
 from gpuaas_server.audit.denials import Denials
 from gpuaas_server.audit.queries import AuditFilter
 from gpuaas_server.audit.records import AuditEntry, record
-from gpuaas_server.audit.schemas import AuditRecord
+from gpuaas_server.audit.schemas import AuditRecord, Retention, RetentionPeriod
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.kernel.settings import Settings
 
 __all__ = [
     "AuditEntry",
@@ -19,7 +20,10 @@ __all__ = [
     "audit_list",
     "forget_before",
     "record",
+    "retention_show",
 ]
+
+_SUFFIX = "_retention_days"
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:
@@ -30,3 +34,17 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
     """Delete a portion of old audit rows, which only retention does (docs/decisions/0012). The answer is how many went."""
     return await queries.audit_delete_before(tx.connection, before, portion)
+
+
+def retention_show(settings: Settings) -> Retention:
+    """The retention in force: every setting that says for how many days something is kept."""
+    return Retention(items=[_period(settings, name) for name in Settings.model_fields if name.endswith(_SUFFIX)])
+
+
+def _period(settings: Settings, name: str) -> RetentionPeriod:
+    return RetentionPeriod(
+        name=name.removesuffix(_SUFFIX),
+        days=getattr(settings, name),
+        description=Settings.model_fields[name].description or "",
+        setting=f"GPUAAS_{name.upper()}",
+    )

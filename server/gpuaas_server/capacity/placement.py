@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from psycopg import AsyncCursor
 
-from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
+from gpuaas_server.capacity import offer_queries, queries, quota_queries, scheduler, sku_queries
 from gpuaas_server.capacity.rows import OfferedSlot, RequestedSku
 from gpuaas_server.capacity.scheduler import Placement, Requirements
 from gpuaas_server.capacity.skus import sku_choose
@@ -64,8 +64,8 @@ async def claim(tx: Tx, request: PlacementRequest) -> Claim:
     was answered before, and all the answers come in one round trip.
     """
     asked_sku = await sku_queries.sku_ask(tx.connection, request.sku, request.tenant_id)
-    await queries.offers_begin(tx.connection)
-    offers = await queries.offers_ask_by_sku(
+    await offer_queries.offers_begin(tx.connection)
+    offers = await offer_queries.offers_ask_by_sku(
         tx.connection, request.sku, request.gpu_count, request.count, request.tenant_id
     )
     await tx.check_replay()
@@ -86,19 +86,19 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
     cursor: AsyncCursor[OfferedSlot] | None = first
     for _ in range(PATIENCE):
         if cursor is None:
-            cursor = await queries.offers_ask(
+            cursor = await offer_queries.offers_ask(
                 tx.connection, wanted.requirements, wanted.gpu_count, wanted.count, patient
             )
-        offered, cursor = await queries.offers_read(cursor, wanted.gpu_count), None
+        offered, cursor = await offer_queries.offers_read(cursor, wanted.gpu_count), None
         placements = scheduler.place(offered.nodes, wanted.gpu_count, wanted.count)
         if placements is not None:
             if offered.misfits:
                 await _heal(tx, offered.misfits)
             return placements
-        await queries.offers_unlock(tx.connection)
+        await offer_queries.offers_unlock(tx.connection)
         if offered.misfits:
             await _heal(tx, offered.misfits)
-            await queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
+            await offer_queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
             continue
         if patient and not offered.stale:
             break
@@ -108,7 +108,7 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
 
 
 async def _refusal(tx: Tx, wanted: _Wanted) -> Problem:
-    shortage = await queries.shortage(tx.connection, wanted.requirements, wanted.gpu_count, wanted.count)
+    shortage = await offer_queries.shortage(tx.connection, wanted.requirements, wanted.gpu_count, wanted.count)
     details: dict[str, object] = {"sku": wanted.sku.name, "gpu_count": wanted.gpu_count, "count": wanted.count}
     detail = scheduler.refusal_detail(shortage)
     if shortage.below_grade:

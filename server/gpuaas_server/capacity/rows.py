@@ -7,6 +7,10 @@ from typing import TypedDict
 from gpuaas_server.capacity.schemas import Shape
 from gpuaas_server.kernel.wipe_grades import WipeGrade
 
+# The states of a slot. They are not in tables.py: that loads a library which only migrations need.
+SLOT_STATUSES = ("discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled")
+OUT_OF_USE = ("discovered", "cleanup_blocked", "disabled")
+
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:

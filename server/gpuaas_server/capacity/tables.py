@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, INT4RANGE, JSONB, ExcludeConstraint
 
-from gpuaas_server.capacity.slots import OUT_OF_USE, SLOT_STATUSES
+from gpuaas_server.capacity.rows import OUT_OF_USE, SLOT_STATUSES
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
 node_capacity = sa.Table(

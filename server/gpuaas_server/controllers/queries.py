@@ -22,7 +22,7 @@ from gpuaas_server.kernel.rows import (
     values_insert,
     values_of,
 )
-from gpuaas_server.operations.rows import WaitingOperation
+from gpuaas_server.operations.service import WaitingOperation
 
 _BINDING, _CONSENT, _REPLICA = columns_of(BindingRow), columns_of(ConsentRow), columns_of(ReplicaRow)
 _WAITING = "o.status = 'pending' AND NOT o.deferred AND o.target <> 'bulk'"

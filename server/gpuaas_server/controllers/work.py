@@ -15,9 +15,8 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.rows import WaitingOperation
 from gpuaas_server.operations.schemas import WorkItem, WorkList
-from gpuaas_server.operations.service import MOST_WORK
+from gpuaas_server.operations.service import MOST_WORK, WaitingOperation
 
 EACH_TENANT = 8  # operations of one tenant that one answer names at most
 

@@ -28,6 +28,7 @@ __all__ = [
     "EXPIRY_GRACE",
     "LARGEST_REPORT",
     "NewTask",
+    "PhaseDocument",
     "ReportedTask",
     "TaskInbox",
     "TaskReport",

@@ -12,7 +12,7 @@ from gpuaas_server.identity.certificates import (
     certificates_of_authority,
 )
 from gpuaas_server.identity.consent_permissions import DESCRIPTIONS, PERMISSION_OF_ACTION, PERMISSIONS, PermissionName
-from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
+from gpuaas_server.identity.cookies import COOKIE, CookieSecret, refuse_forged
 from gpuaas_server.identity.logins import account_token
 from gpuaas_server.identity.members import RoleTarget, member_list, member_remove, member_set
 from gpuaas_server.identity.policy import (
@@ -35,7 +35,7 @@ from gpuaas_server.identity.principals import (
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.rates import RateLimit, count_attempt, refuse_over
-from gpuaas_server.identity.rows import ServiceAccountRow
+from gpuaas_server.identity.rows import BrowserSessionRow, ServiceAccountRow
 from gpuaas_server.identity.rules import PLATFORM_ROLES, Level, Rule, Verdict
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
@@ -50,6 +50,7 @@ __all__ = [
     "ACCESS_END",
     "CONTROL",
     "CONTROLLER_LEASES_END",
+    "COOKIE",
     "DESCRIPTIONS",
     "PERMISSIONS",
     "PERMISSION_OF_ACTION",
@@ -58,6 +59,7 @@ __all__ = [
     "SSH_KEYS_DELETE",
     "TOPIC",
     "Administrator",
+    "BrowserSessionRow",
     "Claims",
     "CookieSecret",
     "Level",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from gpuaas_server.host_tasks.rows import TaskRow
+from gpuaas_server.host_tasks.service import TaskRow
 from gpuaas_server.instances.rows import MemberRow, ProbeDocument
 from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 

@@ -7,8 +7,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.host_tasks import service as host_tasks
-from gpuaas_server.host_tasks.rows import PhaseDocument
-from gpuaas_server.host_tasks.service import TaskReport
+from gpuaas_server.host_tasks.service import PhaseDocument, TaskReport
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem

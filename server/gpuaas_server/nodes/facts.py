@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import provable_grades
-from gpuaas_server.nodes import fact_queries as queries
+from gpuaas_server.nodes import queries
 from gpuaas_server.pki import service as pki
 
 

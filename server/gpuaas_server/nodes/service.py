@@ -34,6 +34,7 @@ from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 
 __all__ = [
     "DISCOVER_SECONDS",
+    "HostChange",
     "Unconfirmed",
     "address_is_of_node",
     "count_ending_keys",

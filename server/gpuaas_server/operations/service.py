@@ -103,6 +103,7 @@ __all__ = [
     "OperationRow",
     "Snapshot",
     "Step",
+    "WaitingOperation",
     "accept_unproven",
     "app_topic",
     "await_proof",
