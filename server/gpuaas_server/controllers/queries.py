@@ -13,6 +13,7 @@ from gpuaas_server.controllers.rows import (
 )
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.rows import (
+    Row,
     columns_of,
     fetch_all,
     fetch_one,
@@ -22,7 +23,6 @@ from gpuaas_server.kernel.rows import (
     values_insert,
     values_of,
 )
-from gpuaas_server.operations.service import WaitingOperation
 
 _BINDING, _CONSENT, _REPLICA = columns_of(BindingRow), columns_of(ConsentRow), columns_of(ReplicaRow)
 _WAITING = "o.status = 'pending' AND NOT o.deferred AND o.target <> 'bulk'"
@@ -265,23 +265,24 @@ async def replicas_of_apps(
     )
 
 
-async def operations_offered(connection: Connection, slug: str, each: int, limit: int) -> list[WaitingOperation]:
-    """List what waits for the app's controller in tenants that consent. In the scope of the controller.
+async def operations_offered(connection: Connection, row: type[Row], slug: str, each: int, limit: int) -> list[Row]:
+    """List what waits for the app's controller in tenants that consent, as rows of the noun `operations` (`row`). In the scope
+    of the controller.
 
     Tenants take turns: of each its oldest first, and first the tenant that was served longest ago. The recursion goes from
     tenant to tenant in the index, so the length of one tenant's queue costs nothing.
     """
-    columns = columns_of(WaitingOperation, "o")
+    columns = columns_of(row, "o")
     return await fetch_all(
         connection,
-        WaitingOperation,
+        row,
         "WITH RECURSIVE waiting (tenant_id) AS ("
         f" (SELECT o.tenant_id FROM app_operations o WHERE o.app_slug = %(slug)s AND {_WAITING}"
         "  ORDER BY o.tenant_id LIMIT 1)"
         " UNION ALL SELECT (SELECT o.tenant_id FROM app_operations o WHERE o.app_slug = %(slug)s"
         f"  AND o.tenant_id > w.tenant_id AND {_WAITING} ORDER BY o.tenant_id LIMIT 1)"
         "  FROM waiting w WHERE w.tenant_id IS NOT NULL)"
-        f" SELECT {columns_of(WaitingOperation, 'f')} FROM (SELECT tenant_id FROM waiting WHERE tenant_id IS NOT NULL"
+        f" SELECT {columns_of(row, 'f')} FROM (SELECT tenant_id FROM waiting WHERE tenant_id IS NOT NULL"
         "  LIMIT %(tenants)s) t"
         " JOIN controller_consents c ON c.tenant_id = t.tenant_id AND c.app_slug = %(slug)s AND c.withdrawn_at IS NULL"
         f" CROSS JOIN LATERAL (SELECT {columns}, row_number() OVER (ORDER BY o.id) AS turn FROM app_operations o"
@@ -293,13 +294,13 @@ async def operations_offered(connection: Connection, slug: str, each: int, limit
 
 
 async def operations_claimed(
-    connection: Connection, account_id: str, replica: str, slugs: Sequence[str], limit: int
-) -> list[WaitingOperation]:
+    connection: Connection, row: type[Row], account_id: str, replica: str, slugs: Sequence[str], limit: int
+) -> list[Row]:
     """List what a replica of this name has claimed and not ended, of one tenant or, in the scope of a controller, of all."""
     return await fetch_all(
         connection,
-        WaitingOperation,
-        f"SELECT {columns_of(WaitingOperation)} FROM app_operations WHERE controller_id = %s AND lease_digest IS NOT NULL"
+        row,
+        f"SELECT {columns_of(row)} FROM app_operations WHERE controller_id = %s AND lease_digest IS NOT NULL"
         " AND finished_at IS NULL AND phase IS NULL AND replica = %s AND app_slug = ANY(%s) ORDER BY id LIMIT %s",
         (account_id, replica, list(slugs), limit),
     )

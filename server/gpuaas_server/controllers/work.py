@@ -62,7 +62,7 @@ async def _waiting(platform: Platform, scope: Scope, caller: Caller, project_id:
     if bound:
         async with platform.database.connection(beyond(caller.id)) as connection:
             for slug in identity.bound_apps(caller):
-                offered = await queries.operations_offered(connection, slug, EACH_TENANT, MOST_WORK)
+                offered = await queries.operations_offered(connection, WaitingOperation, slug, EACH_TENANT, MOST_WORK)
                 lists.append([one for one in offered if one.project_id != project_id])
     return take_turns(lists)[:MOST_WORK]
 
@@ -77,7 +77,7 @@ async def _claimed(platform: Platform, scope: Scope, caller: Caller, replica: st
     found: dict[str, WaitingOperation] = {}
     for each in (scope, beyond(caller.id)):
         async with platform.database.connection(each) as connection:
-            rows = await queries.operations_claimed(connection, caller.id, replica, apps, MOST_WORK)
+            rows = await queries.operations_claimed(connection, WaitingOperation, caller.id, replica, apps, MOST_WORK)
         found |= {row.id: row for row in rows}
     return list(found.values())
 
