@@ -34,8 +34,9 @@ format: setup ## Format the code
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix . && tools/with-node npm run --silent format
 
 contract: setup ## Write contract/, the generated files of the SDK and of the console, the generated reference and the diagrams of states
-	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && PYTHONPATH=sdk/generator $(PY) -m gpuaas_sdk_gen.controller_reference > docs/reference/controller-sdk.md && $(PY) tools/parity && $(PY) tools/state-diagram && $(PY) -m gpuaas_compose.reference > docs/reference/compose-keys.md
+	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && PYTHONPATH=sdk/generator $(PY) -m gpuaas_sdk_gen.controller_reference > docs/reference/controller-sdk.md && $(PY) tools/state-diagram && $(PY) -m gpuaas_compose.reference > docs/reference/compose-keys.md
 	@tools/console types || echo "[contract] the console's types are not written again (see above)"
+	@$(PY) tools/parity # last: it refuses until the clients offer what is new, and they need what was written above
 
 contract-check: setup ## Refuse a stale or breaking contract
 	@tools/contract-check

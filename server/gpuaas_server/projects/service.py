@@ -236,7 +236,7 @@ def _changed(before: TenantRow | ProjectRow, body: TenantUpdate | ProjectUpdate)
 
 def _difference(before: TenantRow | ProjectRow, after: TenantRow | ProjectRow) -> dict[str, object]:
     was, now = fields_of(before), fields_of(after)
-    changed = [name for name in ("name", "disabled", "wipe_grade") if was.get(name) != now.get(name)]
+    changed = [name for name in was if name != "generation" and was[name] != now[name]]
     return {"before": {name: was[name] for name in changed}, "after": {name: now[name] for name in changed}}
 
 

@@ -169,7 +169,7 @@ async def _apps(world: AppSite) -> str:
         "unit": "count",
         "quantity": 3,
     }
-    moments = {"started_at": "2026-03-02T12:00:00Z", "ended_at": "2026-03-02T12:05:00Z"}
+    moments = dict.fromkeys(("started_at", "ended_at"), world.clock().isoformat())
     usage = await world.controller.person.call(
         "POST", f"{path}/instances/{instance_id}/usage", {"records": [record | moments]}
     )
