@@ -14,6 +14,7 @@ from gpuaas_sdk.generated.models import (
     Artifact,
     AuditRecord,
     CatalogApp,
+    CatalogChannel,
     CatalogEntry,
     ClaimedOperation,
     ControllerBinding,
@@ -327,6 +328,18 @@ class AppVersionsCalls(Calls):
         )
         return await self._read(AppVersion, request)
 
+    async def canary(
+        self, project_id: str, app_id: str, version_id: str, percent: int, *, generation: int | None = None
+    ) -> AppVersion:
+        """Give a version to a part of the projects, or change how large that part is. Activate it to promote it."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "canary"),
+            body=body_of({"percent": percent}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
     async def deprecate(
         self,
         project_id: str,
@@ -384,6 +397,16 @@ class AppsCalls(Calls):
         """List the tenants that are entitled to the app."""
         request = Request(method="GET", path=path_of("apps", app_id, "entitlements"))
         return self._pages(Entitlement, request)
+
+    async def rollback(self, project_id: str, app_id: str, reason: str, *, generation: int | None = None) -> AppVersion:
+        """Take back the app's canary; without one, have launches take the version from before the last promotion."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "rollback"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
 
     async def set_visibility(self, app_id: str, visibility: str, reason: str, *, generation: int | None = None) -> App:
         """Set which tenants see the app in their catalogue. Running instances are not affected."""
@@ -605,6 +628,18 @@ class AuditCalls(Calls):
 
 
 class CatalogCalls(Calls):
+    async def set_channel(
+        self, project_id: str, slug: str, channel: str, *, generation: int | None = None
+    ) -> CatalogChannel:
+        """Choose which versions of an app this project gets: stable ones, the canary, or what the hash says."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "catalog", slug, "channel"),
+            body=body_of({"channel": channel}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(CatalogChannel, request)
+
     async def show(self, project_id: str, slug: str, *, version: str | None = None) -> CatalogEntry:
         """Show an app of the catalogue, with the manifest of the named version or of the newest active one."""
         request = Request(

@@ -20,6 +20,7 @@ __all__ = [
     "AuditRecord",
     "CandidateComponent",
     "CatalogApp",
+    "CatalogChannel",
     "CatalogEntry",
     "CatalogVersion",
     "ClaimedOperation",
@@ -275,6 +276,10 @@ class App(Resource):
     keywords: list[str] = field(default_factory=list)
     # private: only for the app's own tenant. entitled: also for tenants with an entitlement. public: for all tenants.
     visibility: str = ""
+    # The version that launches take; null: the newest active one.
+    stable_version_id: str | None = None
+    # The version that a rollback returns to.
+    previous_version_id: str | None = None
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
@@ -301,6 +306,10 @@ class AppVersion(Resource):
     # Digest of the manifest's content, independent of its formatting.
     content_digest: str = ""
     status: str = ""
+    # Of a canary: how many of a hundred projects get it.
+    canary_percent: int | None = None
+    # Launches take another active version: deprecate this one once nobody needs it.
+    superseded: bool = False
     # Why the version is deprecated, and what to do.
     notice: str | None = None
     # The version is not retired before this time.
@@ -417,12 +426,29 @@ class CatalogApp(Resource):
     keywords: list[str] = field(default_factory=list)
     # Whether your tenant publishes the app.
     own: bool = False
-    # The newest active version, which a launch without a version uses.
+    # The version that a launch without a version uses in this project, by its channel.
     latest: str | None = None
-    # Active and deprecated versions, newest first.
+    # Which versions this project gets: `stable` ones, or the `canary` where the app has one. Without a choice of the project, a hash of the app and the project decides, always in the same way.
+    channel: str = ""
+    # Whether the project has chosen its channel.
+    channel_pinned: bool = False
+    # Canary, active and deprecated versions, newest first.
     versions: list[CatalogVersion] = field(default_factory=list)
     # Which controller serves the app in this project.
     controller: ControllerStatus
+    # Names of the actions that your roles and the state of the resource allow now.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogChannel(Resource):
+    slug: str = ""
+    # Which versions this project gets: `stable` ones, or the `canary` where the app has one. Without a choice of the project, a hash of the app and the project decides, always in the same way.
+    channel: str = ""
+    # Whether the project has chosen it.
+    pinned: bool = False
+    # The version that a launch without a version uses.
+    latest: str | None = None
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
 
@@ -442,6 +468,8 @@ class CatalogVersion(Resource):
     # Version of the runtime, which differs from the app's.
     runtime_version: str = ""
     status: str = ""
+    # Of a canary: how many of a hundred projects get it.
+    canary_percent: int | None = None
     # Why the version is deprecated, and what to do.
     notice: str | None = None
     # The version is not retired before this time.
