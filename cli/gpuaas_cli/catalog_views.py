@@ -32,11 +32,20 @@ APPS: list[Column[App]] = [
     Column("PROJECT", lambda one: one.project_id, whole=True),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
+
+
+def _version_status(version: AppVersion) -> str:
+    """Return the status, with the percentage of a canary, and whether launches take another version."""
+    if version.canary_percent is not None:
+        return f"canary {version.canary_percent}%"
+    return f"{version.status} (superseded: deprecate it)" if version.superseded else version.status
+
+
 VERSIONS: list[Column[AppVersion]] = [
     Column("APP", lambda one: one.slug, whole=True),
     Column("VERSION", lambda one: one.version, whole=True),
     Column("RUNTIME", lambda one: one.runtime_version, whole=True),
-    Column("STATUS", lambda one: one.status, whole=True),
+    Column("STATUS", _version_status, whole=True),
     Column("NOTICE", lambda one: one.notice),
     Column("ID", lambda one: one.id, whole=True),
 ]
@@ -69,6 +78,10 @@ def print_app(session: Session, app: CatalogEntry) -> None:
         ("Category", app.category),
         ("Keywords", app.keywords),
         ("Versions", [f"{one.version} ({one.status})" for one in app.versions]),
+        (
+            "Channel",
+            f"{app.channel}{' (chosen)' if app.channel_pinned else ''}, launches take {app.latest or 'nothing'}",
+        ),
         ("Shown", shown and f"{shown.version}, runtime {shown.runtime_version}, {shown.status}"),
         ("Notice", shown and shown.notice),
         ("Controller", app.controller and app.controller.message),

@@ -12,7 +12,7 @@ from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIO
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, TenantOption, YesOption
-from gpuaas_cli.output import print_list
+from gpuaas_cli.output import print_card, print_list
 from gpuaas_cli.references import app_id, home_tenant_id, project_id, tenant_id
 from gpuaas_cli.session import Session
 from gpuaas_sdk import InvalidRequest
@@ -22,6 +22,12 @@ group = CommandGroup("Apps: what can be launched, and what a project publishes."
 SlugArgument = Annotated[str, typer.Argument(help="The app's slug.")]
 AppArgument = Annotated[str, typer.Argument(help="App: slug or id.")]
 TenantArgument = Annotated[str, typer.Argument(help="Tenant: id or slug.")]
+
+
+class Channel(StrEnum):
+    AUTOMATIC = "automatic"
+    STABLE = "stable"
+    CANARY = "canary"
 
 
 class Visibility(StrEnum):
@@ -57,6 +63,24 @@ def show(
 ) -> None:
     """Show an app: versions, components, inputs and requirements. With --output json, the whole manifest."""
     print_app(session, session.client.catalog.show(project_id(session, project), app, version=version))
+
+
+@group.verb("channel")
+def channel(
+    session: Session,
+    app: SlugArgument,
+    channel: Annotated[Channel, typer.Argument(help="automatic: a hash of app and project decides.")],
+    project: ProjectOption = None,
+) -> None:
+    """Choose which versions of an app the project gets: stable ones, the canary, or what the hash says."""
+    chosen = session.client.catalog.set_channel(project_id(session, project), app, channel.value)
+    fields = [
+        ("App", chosen.slug),
+        ("Channel", chosen.channel),
+        ("Chosen", chosen.pinned),
+        ("Launches take", chosen.latest),
+    ]
+    print_card(session, chosen, fields)
 
 
 @group.verb("places")

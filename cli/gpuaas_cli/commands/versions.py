@@ -39,9 +39,32 @@ def show(session: Session, app: AppArgument, version: VersionArgument, project: 
 
 @group.verb("activate")
 def activate(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
-    """Activate a draft: offer it in the catalogue. Its artifact must be active."""
+    """Activate a draft, or promote a canary: launches take it from then on. Its artifact must be active."""
     found = _found(session, app, version, project)
     moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, generation=found.generation)
+    print_list(session, [moved], VERSIONS)
+
+
+@group.verb("canary")
+def canary(
+    session: Session,
+    app: AppArgument,
+    version: VersionArgument,
+    percent: Annotated[int, typer.Argument(min=1, max=100, help="How many of a hundred projects get it.")],
+    project: ProjectOption = None,
+) -> None:
+    """Give a version to a part of the projects, or change how large that is. `activate` promotes it."""
+    found = _found(session, app, version, project)
+    place = (found.project_id, found.app_id, found.id)
+    moved = session.client.app_versions.canary(*place, percent, generation=found.generation)
+    print_list(session, [moved], VERSIONS)
+
+
+@group.verb("rollback")
+def rollback(session: Session, app: AppArgument, reason: ReasonOption, project: ProjectOption = None) -> None:
+    """Take back the app's canary; without one, return to the version from before the last promotion."""
+    where = project_id(session, project)
+    moved = session.client.apps.rollback(where, app_id(session.client, where, app), reason)
     print_list(session, [moved], VERSIONS)
 
 

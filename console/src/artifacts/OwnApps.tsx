@@ -1,5 +1,6 @@
 import { Stack } from "@mantine/core";
 import { useState } from "react";
+import { ActionBar } from "../actions/ActionBar";
 import { ActionButton } from "../actions/ActionButton";
 import { barColumn } from "../actions/columns";
 import type { App, AppVersion, Project } from "../api/types";
@@ -10,7 +11,7 @@ import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { TablePanel } from "../parts/TablePanel";
 import { slugColumn } from "../tenants/columns";
-import { registerSpec, VERSION_ACTIONS } from "./appActions";
+import { APP_ACTIONS, registerSpec, VERSION_ACTIONS } from "./appActions";
 import { appColumn, visibilityColumn } from "./appColumns";
 import { useApps, useVersion, useVersions } from "./queries";
 
@@ -60,12 +61,14 @@ function Versions({ app, onClose }: { app: App; onClose: () => void }) {
     ),
     textColumn("runtime", "Runtime", (one) => one.runtime_version, "6rem"),
     stateColumn("status", "Status", (one) => one.status),
+    textColumn("note", "", (one) => noteOf(one), "9rem"),
     barColumn({ table: VERSION_ACTIONS, name: (one) => `${one.slug} ${one.version}` }, "13rem"),
   ];
   return (
     <SideDrawer title={app.display_name} size="xl" onClose={onClose}>
       <Stack gap="lg">
         <span className="dim">{app.description}</span>
+        <ActionBar resource={app} name={app.display_name} allowed={app.allowed_actions} table={APP_ACTIONS} />
         <ResourceTable
           plain
           label="Versions"
@@ -89,4 +92,9 @@ function Manifest({ app, version }: { app: App; version: string }) {
       )}
     </Loaded>
   );
+}
+
+function noteOf(version: AppVersion): string {
+  if (version.canary_percent !== null) return `${version.canary_percent}% of projects`;
+  return version.superseded ? "superseded: deprecate it" : "";
 }

@@ -2,7 +2,7 @@
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { invalidateAfter } from "../api/stale";
-import type { AppVersion, Project } from "../api/types";
+import type { App, AppVersion, Project } from "../api/types";
 
 export const registerSpec: ActionSpec<Project> = {
   label: "Register a version",
@@ -42,6 +42,32 @@ function refetchAfter<T>(one: AppVersion, answer: Promise<T>): Promise<T> {
   return invalidateAfter(answer, ["apps", one.project_id], ["catalog", one.project_id]);
 }
 
+function rolledBack(project_id: string, app_id: string, reason: string) {
+  return invalidateAfter(
+    body(
+      api.POST("/api/v1/projects/{project_id}/apps/{app_id}/rollback", {
+        params: { path: { project_id, app_id } },
+        body: { reason },
+      }),
+    ),
+    ["apps", project_id],
+    ["catalog", project_id],
+  );
+}
+
+/** What is done with an app as a whole. */
+export const APP_ACTIONS: ActionTable<App> = {
+  app_rollback: {
+    label: "Roll back",
+    danger: true,
+    description: () =>
+      "Takes back the canary, or returns launches to the version before the last promotion. Running workloads continue.",
+    form: REASON_FORM,
+    run: (one, values) => rolledBack(one.project_id, one.id, String(values.reason)),
+    done: "Rolled back",
+  },
+};
+
 export const VERSION_ACTIONS: ActionTable<AppVersion> = {
   app_version_activate: {
     label: "Activate",
@@ -57,6 +83,42 @@ export const VERSION_ACTIONS: ActionTable<AppVersion> = {
         ),
       ),
     done: "Active",
+  },
+  app_version_canary: {
+    label: "Canary",
+    description: () => "A part of the projects launches this version. A larger part keeps all who have it.",
+    form: {
+      type: "object",
+      required: ["percent"],
+      properties: {
+        percent: {
+          type: "integer",
+          minimum: 1,
+          maximum: 100,
+          default: 10,
+          "x-ui": { label: "Percent of projects" },
+        },
+      },
+    },
+    run: (one, values) =>
+      refetchAfter(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/canary", {
+            params: at(one),
+            body: { percent: Number(values.percent) },
+          }),
+        ),
+      ),
+    done: "Canary",
+  },
+  app_rollback: {
+    label: "Roll back",
+    danger: true,
+    description: () => "No new workload takes this canary. Running ones continue.",
+    form: REASON_FORM,
+    run: (one, values) => rolledBack(one.project_id, one.app_id, String(values.reason)),
+    done: "Rolled back",
   },
   app_version_deprecate: {
     label: "Deprecate",

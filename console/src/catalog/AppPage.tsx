@@ -13,6 +13,7 @@ import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import classes from "./AppPage.module.css";
+import { ChannelPanel } from "./ChannelPanel";
 import { ControllerPanel } from "./ControllerPanel";
 import { componentsOf, countName, demands, inputsOf, type Manifest, placementName } from "./manifest";
 import { useCatalogEntry } from "./queries";
@@ -76,6 +77,7 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
             </ul>
           </Panel>
         </div>
+        <ChannelPanel entry={entry} />
         <ControllerPanel app={entry} />
         <Panel title="Components" aside={demands(manifest.compatibility).join(" · ")}>
           <ul className={classes.rows}>
@@ -161,7 +163,7 @@ function Version({ version, latest }: { version: CatalogVersion; latest: boolean
   return (
     <li className={classes.version}>
       <span className={classes.name}>
-        {version.version} {latest && <span className="dim">newest</span>}
+        {version.version} {latest && <span className="dim">launches take it</span>}
       </span>
       <span className="dim">runtime {version.runtime_version}</span>
       <StateBadge state={version.status} />

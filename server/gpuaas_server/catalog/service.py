@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 
-_APP_VERBS = ("app_version_register", "app_rollback", "app_visibility_set")
+_APP_VERBS = ("app_version_register", "app_visibility_set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,4 +247,5 @@ async def app_visibility_set(
 
 
 def app_document(row: AppRow, caller: Caller) -> App:
-    return App(**fields_of(row), allowed_actions=identity.allowed_actions(caller, _APP_VERBS))
+    possible = [*_APP_VERBS, *(["app_rollback"] if row.previous_version_id is not None else [])]
+    return App(**fields_of(row), allowed_actions=identity.allowed_actions(caller, possible))

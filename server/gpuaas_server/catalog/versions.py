@@ -234,4 +234,5 @@ async def record_version(
 
 
 def version_document(row: AppVersionRow, caller: Caller) -> AppVersion:
-    return AppVersion(**fields_of(row), allowed_actions=identity.allowed_actions(caller, machine.possible(row.status)))
+    possible = [*machine.possible(row.status), *(["app_rollback"] if row.status == "canary" else [])]
+    return AppVersion(**fields_of(row), allowed_actions=identity.allowed_actions(caller, possible))

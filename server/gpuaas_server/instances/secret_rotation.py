@@ -17,7 +17,7 @@ from gpuaas_server.operations.service import OperationRequest, OperationRow
 from gpuaas_server.secrets import service as secrets
 
 PARAMETER = "rotate_secrets"
-REASON = "its secrets change, because somebody who knew them has left or somebody asked for it"
+REASON = "secrets are made anew, because somebody who knew them has left or somebody asked for it"
 
 
 def is_rotation(operation: OperationRow) -> bool:

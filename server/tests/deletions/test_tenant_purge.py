@@ -12,7 +12,7 @@ from tests_support.apps import AppSite
 from tests_support.deletable import Furnished, empty, furnish, lines, pass_grace, place_tables, rows_of
 
 # Of these nothing is left to count when the purge begins: they go when a release ends, or are made by a host only.
-GONE_BEFORE = {"allocation_resource_claims"}
+GONE_BEFORE = {"allocation_resource_claims", "instance_secrets"}
 
 
 @pytest.fixture
