@@ -43,8 +43,7 @@ def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
 
 def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     shared = _shared(row, caller)
-    reading = [] if row.decommissioned_at is not None else ["log_read"]
-    shared["allowed_actions"] += identity.allowed_actions(caller, [*_serving(row), *reading])
+    shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
     return Instance(
         **shared,
         inputs=row.inputs,
@@ -74,7 +73,7 @@ def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, A
 def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
     actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
     if row.decommissioned_at is None:
-        actions.append("instance_update")
+        actions += ["instance_update", "log_read"]
     shut = {f"instance_{kind}" for kind in VERBS if closed(row.mode, kind)}
     shut |= {"member_operation_create"} if closed(row.mode, "add") else set()
     return identity.allowed_actions(caller, [action for action in actions if action not in shut])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.catalog.manifest import Component, Port, host_probes, parse
+from gpuaas_server.catalog.manifest import Component, Port, digests_of, host_probes, parse
 from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.catalog.yaml_text import read
 from gpuaas_server.kernel.errors import Problem
@@ -226,7 +226,7 @@ def test_the_profile_in_the_how_to_is_a_good_one() -> None:
     several = read(_shown("run-an-image", -1)).value
     assert isinstance(several, dict)
     ports = {"footprint": {"ports": [{"port": 8080}, {"port": 8001}]}, "probes": []}
-    assert len(parse(text_of({**whole, **several, **ports})).digests) == 2
+    assert len(digests_of(parse(text_of({**whole, **several, **ports})).document)) == 2
 
 
 def _shown(page: str, which: int = 0) -> str:

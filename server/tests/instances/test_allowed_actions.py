@@ -7,6 +7,7 @@ import pytest
 
 from gpuaas_server.instances import members, service, updates
 from gpuaas_server.instances.drift_schemas import InstanceUpdate
+from gpuaas_server.instances.log_targets import log_target
 from gpuaas_server.instances.machine import (
     TRANSITIONS,
     members_changeable,
@@ -84,6 +85,9 @@ async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
     auto = InstanceUpdate(reconcile_policy="auto")
     if await accepts(world, lambda tx: updates.instance_update(tx, *place, auto, lambda generation: None)):
         found.add("instance_update")
+    living = [member for member in await world.members(instance_id) if member["status"] != "removed"]
+    if living and await accepts(world, lambda tx: log_target(tx.connection, *place, living[0]["id"])):
+        found.add("log_read")
     return found
 
 
