@@ -60,7 +60,7 @@ class Containers(AppController):
 
     async def teardown(self, ctx: Context) -> None:
         await _each(ctx.members, lambda member: self._remove(ctx, member))
-        await self._remove_shared(ctx)
+        await self._remove_rest(ctx)
 
     async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
         addresses = await _addresses(ctx)
@@ -92,6 +92,7 @@ class Containers(AppController):
                 gpus = await workload.check_host(host, names, profile)
             async with ctx.step("pull", member):
                 reference = await workload.pull(host, names, ctx.artifact_of(profile.image), limit)
+                await workload.fetch_files(host, names, profile, ctx)
             container = MemberContainer(names, profile, reference, gpus, ctx.instance.id, title)
             if names.shared is not None:
                 hosts = other_hosts(member, ctx.all_members, addresses)
@@ -115,16 +116,15 @@ class Containers(AppController):
         async with ctx.step("remove", member):
             await workload.remove(await ctx.host(member), _names(ctx, member), digests)
 
-    async def _remove_shared(self, ctx: Context) -> None:
-        """Remove what services had together, on hosts where none of them is left."""
+    async def _remove_rest(self, ctx: Context) -> None:
+        """Remove what belongs to the instance and to no single member, on hosts where none of them is left."""
         leaving = {member.id for member in ctx.members}
         kept = {one.allocation.id for one in ctx.all_members if one.allocation is not None and one.id not in leaving}
         last = {one.allocation.id: one for one in ctx.members if one.allocation is not None}
         for allocation_id, member in last.items():
-            names = _names(ctx, member)
-            if names.shared is not None and allocation_id not in kept:
-                async with ctx.step("remove_shared", member):
-                    await workload.remove_shared(await ctx.host(member), names)
+            if allocation_id not in kept:
+                async with ctx.step("remove_rest", member):
+                    await workload.remove_rest(await ctx.host(member), _names(ctx, member))
 
 
 def _names(ctx: Context, member: ControllerMember) -> MemberNames:

@@ -101,7 +101,7 @@ def _volumes(names: MemberNames, profile: RuntimeProfile) -> list[str]:
     return [
         f"--volume={names.volume(one.key)}:{one.path}:{'ro' if one.read_only else 'rw'},nodev,nosuid"
         for one in profile.volumes
-    ]
+    ] + [f"--volume={names.file(one.digest, one.unpack)}:{one.path}:ro,nodev,nosuid" for one in profile.files]
 
 
 def _program(profile: RuntimeProfile, reference: str) -> list[str]:

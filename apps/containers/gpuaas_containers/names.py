@@ -42,6 +42,10 @@ class MemberNames:
     def environment_path(self) -> str:
         return f"{self.folder}/environment"
 
+    def file(self, digest: str, unpack: bool) -> str:
+        """Where the host keeps a published file, or the content of an archive, that the container reads."""
+        return f"{self.folder}/files/{digest.removeprefix('sha256:')[:32]}{'.content' if unpack else ''}"
+
     @property
     def image(self) -> str:
         """The name under which the host keeps the member's images; the tag is the beginning of the digest."""

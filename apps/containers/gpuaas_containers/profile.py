@@ -26,6 +26,15 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A published file that the container reads at this path; `unpack`: the folder of a tar archive's content."""
+
+    digest: str
+    path: str
+    unpack: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeProfile:
     image: str  # the digest
     command: tuple[str, ...] | None
@@ -34,6 +43,7 @@ class RuntimeProfile:
     answers: tuple[str, ...]  # values of `env` that people gave at launch; they may be secrets
     ports: tuple[Port, ...]
     volumes: tuple[Volume, ...]
+    files: tuple[File, ...]
     gpus: int | None  # None: all
     cpus: float | None
     memory_mib: int | None
@@ -68,6 +78,10 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
         volumes=tuple(
             Volume(str(one["name"]), str(one["path"]), one.get("read_only") is True)
             for one in _items(profile, "volumes")
+        ),
+        files=tuple(
+            File(str(one["digest"]), str(one["path"]), one.get("unpack") is True)
+            for one in _items(profile, "artifacts")
         ),
         gpus=None if gpus == "all" else int(str(gpus)),
         cpus=None if "cpus" not in resources else float(str(resources["cpus"])),

@@ -9,7 +9,7 @@ from gpuaas_containers.hostside import ask_host
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile
 from gpuaas_containers.user_data import KILL_SECONDS, MemberContainer, render_user_data
-from gpuaas_sdk.controller import Host, PublishedArtifact
+from gpuaas_sdk.controller import Context, Host, PublishedArtifact
 
 REPLY_SECONDS = 30.0  # for the host to say that it has given up
 LONGEST_STOP = 600 + KILL_SECONDS
@@ -42,6 +42,16 @@ async def pull(host: Host, names: MemberNames, artifact: PublishedArtifact, limi
     return image.reference
 
 
+async def fetch_files(host: Host, names: MemberNames, profile: RuntimeProfile, ctx: Context) -> None:
+    """Let the host download the files that the container reads; each is checked by its digest."""
+    for one in profile.files:
+        place, artifact = names.file(one.digest, one.unpack), ctx.artifact_of(one.digest)
+        if one.unpack:
+            await host.unpack(place, artifact)
+        else:
+            await host.put(place, artifact, mode=0o444)
+
+
 async def start(host: Host, container: MemberContainer, limit: float, *, restart: bool) -> dict[str, object]:
     """Apply the container's document and wait until it runs. Returns its state. Older images of the member go."""
     data, names, seconds = render_user_data(container), container.names, _seconds_until(limit, host)
@@ -68,7 +78,7 @@ async def stop(host: Host, names: MemberNames) -> None:
 
 
 async def remove(host: Host, names: MemberNames, digests: Sequence[str]) -> None:
-    """Remove the container, its volumes, network, images, unit and folder."""
+    """Remove the container, its volumes, network, images, files, unit and folder."""
     await ask_host(
         host,
         "remove",
@@ -83,9 +93,11 @@ async def remove(host: Host, names: MemberNames, digests: Sequence[str]) -> None
     )
 
 
-async def remove_shared(host: Host, names: MemberNames) -> None:
-    """Remove what services of an instance had together on the host: their network and volumes."""
-    await ask_host(host, "remove_shared", name=names.shared)
+async def remove_rest(host: Host, names: MemberNames) -> None:
+    """Remove what is the instance's on the host: the record of its files, and network and volumes that services share."""
+    await host.remove_all()
+    if names.shared is not None:
+        await ask_host(host, "remove_shared", name=names.shared)
 
 
 def _seconds_until(limit: float, host: Host) -> float:
