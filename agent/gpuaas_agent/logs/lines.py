@@ -103,5 +103,5 @@ def _message(value: object) -> tuple[str, bool]:
         text = bytes(numbers).decode(errors="replace")
     else:
         text = value if isinstance(value, str) else ""
-    clean = text.encode(errors="replace").decode()
+    clean = text.encode(errors="replace").decode().removesuffix("\n")  # some writers leave a line's end on it
     return clean[:LONGEST_TEXT], len(clean) > LONGEST_TEXT or value == _TOO_LONG

@@ -68,7 +68,7 @@ def run_arguments(
     """Return the command. It ends when the container runs, and leaves the engine's monitor as the unit's main process."""
     return [
         *(ENGINE, "run", f"--name={names.name}", "--replace", "--rm", "--detach", "--pull=missing"),
-        *("--sdnotify=conmon", "--cgroups=no-conmon", "--log-driver=passthrough", "--http-proxy=false"),
+        *("--sdnotify=conmon", "--cgroups=no-conmon", "--log-driver=journald", "--http-proxy=false"),
         *("--cap-drop=all", *(f"--cap-add={one}" for one in CAPABILITIES), "--security-opt=no-new-privileges"),
         *(f"--network={names.network}", *(f"--network-alias={one}" for one in aliases)),
         *(f"--add-host={name}:{address}" for name, address in hosts),

@@ -93,7 +93,8 @@ def log(unit):
     for line in run(command).stdout.splitlines():
         message = json.loads(line).get("MESSAGE")
         text = bytes(message).decode(errors="replace") if isinstance(message, list) else str(message)
-        if not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it starts
+        text = text.rstrip("\n")  # the engine's monitor leaves a line's end on it
+        if text and not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it starts
             found.append(text[:500])
     return found
 
