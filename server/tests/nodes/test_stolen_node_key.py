@@ -31,7 +31,7 @@ API = "/api/v1/agent"
 # The platform's CA is public, and enrolling is signed by a key that no node has yet.
 OPEN = {"agent_ca"}
 ENROL = "agent_enrol"
-IDS = {"task_id": new_id("tsk"), "terminal_id": new_id("trm")}
+IDS = {"task_id": new_id("tsk"), "terminal_id": new_id("trm"), "read_id": new_id("lgr")}
 
 
 def websockets(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
