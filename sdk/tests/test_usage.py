@@ -105,6 +105,7 @@ class PlatformWithInstances(Platform):
 
 @dataclass
 class Counts(AppController):
+    slug = "echo"
     last: Health | None = None
 
     async def health(self, snapshot: InstanceSnapshot) -> Health:

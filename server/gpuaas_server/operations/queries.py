@@ -144,12 +144,16 @@ async def children_of(connection: Connection, parent_id: str) -> list[ChildOpera
 
 
 async def ended_before(connection: Connection, before: datetime, limit: int) -> list[EndedOperation]:
-    """Lock those that ended first; one that was kept counts from then. A row that is locked is skipped."""
+    """Lock those that ended first; one that was kept counts from then. A row that is locked is skipped.
+
+    A bulk ends in the transaction of its last child. It comes after it, since it is kept while it has one.
+    """
     return await fetch_all(
         connection,
         EndedOperation,
         "SELECT id, instance_id, target FROM app_operations WHERE finished_at IS NOT NULL"
-        " AND coalesce(kept_at, finished_at) < %s ORDER BY coalesce(kept_at, finished_at) LIMIT %s FOR UPDATE SKIP LOCKED",
+        " AND coalesce(kept_at, finished_at) < %s ORDER BY coalesce(kept_at, finished_at), target = 'bulk'"
+        " LIMIT %s FOR UPDATE SKIP LOCKED",
         (before, limit),
     )
 
