@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,7 +26,6 @@ components:
 metering: [{key: notes, unit: count}]
 footprint: {units: [notes.service]}
 """
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +73,21 @@ def test_a_second_project_is_served_sees_the_instance_and_its_own_usage(catalog_
     ]
     listed = operator("instances", "list", "--served", "--project", other.id, "-o", "json").items
     assert [one["id"] for one in listed] == [instance]
-    same = {"metric": "notes", "unit": "count", "started_at": NOON, "ended_at": NOON}
+    now = datetime.now(UTC)
+    same = {"metric": "notes", "unit": "count", "started_at": now, "ended_at": now}
     counted(
         catalog_app,
         instance,
         UsageReport(source_key="a/1", project_id=catalog_app.project_id, quantity=3, **same),
         UsageReport(source_key="a/2", project_id=other.id, quantity=4, subject="page 2", **same),
     )
-    shown = operator("usage", "list", "--instance", "shared", "--since", "2026-03-01T00:00Z", "--project", other.id)
+    shown = operator(
+        "usage", "list", "--instance", "shared", "--since", f"{now:%Y-%m-%d}T00:00Z", "--project", other.id
+    )
     assert (shown.code, "page 2" in shown.out, "a/1" in shown.out) == (0, True, False), shown.err
     long_ago = operator("usage", "list", "--since", "20000d", "--project", other.id)  # a span leads back, not ahead
     assert (long_ago.code, "page 2" in long_ago.out) == (0, True), long_ago.err
-    days = ("--from", "2026-03-01", "--to", "2026-03-31")
+    days = ("--from", f"{now:%Y-%m-%d}", "--to", f"{now + timedelta(days=1):%Y-%m-%d}")
     assert [one["quantity"] for one in operator("usage", "totals", *days, "-o", "json").items] == [3]
     assert operator("instances", "unserve", "shared", other.id, "--yes").code == 0
     assert operator("instances", "list", "--served", "--project", other.id, "-o", "json").items == []
