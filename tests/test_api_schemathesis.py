@@ -71,7 +71,8 @@ REFUSALS_OF_MEANING = {
     "app_version_register": {"manifest_invalid"},
     "maintenance_window_plan": {"invalid_request"},  # a window that is over, or ends before it begins
     "placement_list": {"target_too_long"},  # 256 places with the longest names
-    "instance_create": {"placement_refused", "inputs_invalid", "document_invalid"},
+    "instance_create": {"placement_refused", "inputs_invalid", "document_invalid", "secret_invalid"},
+    "instance_secret_set": {"secret_invalid"},  # how the value is encoded
     **{f"instance_{kind}": {"options_invalid", "document_invalid"} for kind in INSTANCE_KINDS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there
     "member_operation_create": {

@@ -171,7 +171,7 @@ def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(probe: ApiP
                 "x" * 2000,
             ):
                 assert_problem(probe.ask(action, {name: bad}, body), "invalid_request", "not_found")
-            nothing = f"none-{secrets.token_hex(4)}" if name == "slug" else new_id(prefix)
+            nothing = f"none-{secrets.token_hex(4)}" if name in ("slug", "secret_name") else new_id(prefix)
             # What opens by a secret alone says nothing about what is there.
             refusal = "bad_credentials" if action == "artifact_pull" else "not_found"
             assert_problem(probe.ask(action, {name: nothing}, body), refusal)

@@ -252,7 +252,8 @@ def test_the_lines_of_a_member_are_read_searched_and_followed(mia: Visitor, clou
     assert "Simulated app is up" in downloaded.value.path().read_text()
     log.focus()
     page.keyboard.press("End")
-    page.get_by_label("Follow").check(force=True)
+    page.get_by_label("Follow").press("Space")
+    expect(page.get_by_label("Follow")).to_be_checked()
     count = page.get_by_role("status").filter(has_text="lines")
     expect(count).to_be_visible(timeout=HANG)
     before = log.locator("time").last.get_attribute("datetime") or ""

@@ -10,7 +10,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GENERIC = ("contract", "server", "agent")
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
-NAMED_IN = ("contract", "server", "docs/reference/cli.md", "docs/reference/settings.md", "docs/reference/agent-protocol.md")
+NAMED_IN = (
+    "contract",
+    "server",
+    "docs/reference/cli.md",
+    "docs/reference/settings.md",
+    "docs/reference/agent-protocol.md",
+)
 
 
 def complaint(root: Path) -> str:

@@ -25,6 +25,7 @@ ASKED_BY_CONTROLLERS = [
     "operation_give_back",
     "operation_machine_access",
     "operation_report",
+    "operation_secret_read",
     "runtime_secret_create",
 ]
 

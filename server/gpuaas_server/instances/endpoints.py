@@ -68,6 +68,7 @@ _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
         "placement_refused",
         "inputs_invalid",
         "document_invalid",
+        "secret_invalid",
         "secret_missing",
         "secret_store_unavailable",
     ),

@@ -110,6 +110,7 @@ class InstanceCreate(Body):
     inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
     secrets: Annotated[dict[SecretName, SecretValue], Field(max_length=16)] = Field(
         default={},
+        json_schema_extra={"additionalProperties": False},
         description="Values of the secrets that the app's manifest declares as given. They are sealed at once.",
     )
     reconcile_policy: ReconcilePolicy = Field(default="notify", description=POLICY)

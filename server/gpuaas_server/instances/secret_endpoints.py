@@ -37,7 +37,7 @@ async def instance_secret_list(
 @router.put(
     f"{PATH}/{{secret_name}}",
     response_model=InstanceSecretChanged,
-    responses=problem_responses("conflict", "secret_store_unavailable"),
+    responses=problem_responses("conflict", "secret_invalid", "secret_store_unavailable"),
 )
 async def instance_secret_set(
     project_id: ProjectId,

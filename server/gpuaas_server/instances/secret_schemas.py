@@ -29,11 +29,9 @@ class SecretValue(Body):
         try:
             found = self.value.encode() if self.encoding == "text" else base64.b64decode(self.value, validate=True)
         except (binascii.Error, ValueError):
-            raise Problem("invalid_request", f"secrets.{name}: the value is not base64.") from None
+            raise Problem("secret_invalid", f"secrets.{name}: the value is not base64.") from None
         if not 0 < len(found) <= MOST_BYTES:
-            raise Problem(
-                "invalid_request", f"secrets.{name}: the value has {len(found)} bytes; 1 to {MOST_BYTES} fit."
-            )
+            raise Problem("secret_invalid", f"secrets.{name}: the value has {len(found)} bytes; 1 to {MOST_BYTES} fit.")
         return found
 
 

@@ -18,6 +18,12 @@ APPS = [
         "Rotate the credential: a new secret replaces it.",
     ),
     ErrorKind(
+        "secret_invalid",
+        422,
+        "The value of a secret cannot be used",
+        "Correct the value, or how it is encoded, and send it again.",
+    ),
+    ErrorKind(
         "secret_missing",
         409,
         "A secret that the app needs has no value",
