@@ -60,8 +60,9 @@ class Publication:
         return None
 
     async def _artifact(self, digest: str) -> Artifact:
-        async for found in self.api.artifacts.list(self.project_id, digest=digest):
-            return found
+        known = await self._known_artifact(digest)
+        if known is not None:
+            return known
         source, intents = self.app.artifact, self.api.publish_intents
         if source is None:
             raise AppNotReady("It has a manifest and names no artifact.")
@@ -71,9 +72,17 @@ class Publication:
         await intents.upload(intent, source)
         await intents.complete(self.project_id, intent.id, digest)
         made = await intents.wait_until_checked(self.project_id, intent.id, CHECK_SECONDS)
-        if made.artifact_id is None:
+        if made.artifact_id is not None:
+            return await self.api.artifacts.show(self.project_id, made.artifact_id)
+        known = await self._known_artifact(digest)
+        if known is None:
             raise AppNotReady(f"The platform did not accept the artifact: {made.state}.")
-        return await self.api.artifacts.show(self.project_id, made.artifact_id)
+        return known  # an earlier attempt, which was killed while the platform checked it, was first
+
+    async def _known_artifact(self, digest: str) -> Artifact | None:
+        async for found in self.api.artifacts.list(self.project_id, digest=digest):
+            return found
+        return None
 
     async def _promote(self, artifact: Artifact) -> None:
         if artifact.stage in LATER_STAGES:
