@@ -254,9 +254,7 @@ class Settings(BaseSettings):
         default=8, ge=1, description="Largest number of open terminals on one allocation."
     )
     terminals_per_user: int = Field(default=16, ge=1, description="Largest number of open terminals of one person.")
-    log_readers_per_host: int = Field(
-        default=16, ge=1, description="Largest number of readers of the logs of one host at one api process."
-    )
+    log_readers_per_host: int = Field(default=16, ge=1, description="Most readers of one host's logs at an api.")
     peer_bind: str = Field(
         default="127.0.0.1:0",
         description="Address at which api processes reach each other, for a terminal or a log whose two streams are at"
@@ -348,13 +346,11 @@ class Settings(BaseSettings):
     )
     platform_apps: str = Field(
         default="all",
-        description="Which of the installed apps `up` provides and runs the controllers of: all, none, or names with commas."
-        " Examples are not among `all`: name them.",
+        description="Which installed apps `up` provides: all, none, or names with commas. Examples have to be named.",
     )
     platform_apps_for_tenants: bool = Field(
         default=True,
-        description="Every tenant gets an entitlement to the platform's own apps, with the consent to their controllers, when"
-        " the tenant is created or the app is published. The tenant can withdraw the consent.",
+        description="Entitle every tenant to the platform's own apps, with a consent that the tenant can withdraw.",
     )
     registry_bind: str = Field(
         default="",
