@@ -163,7 +163,7 @@ function Version({ version, latest }: { version: CatalogVersion; latest: boolean
   return (
     <li className={classes.version}>
       <span className={classes.name}>
-        {version.version} {latest && <span className="dim">launches take it</span>}
+        {version.version} {latest && <span className="dim">for new launches</span>}
       </span>
       <span className="dim">runtime {version.runtime_version}</span>
       <StateBadge state={version.status} />

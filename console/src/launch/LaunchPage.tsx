@@ -146,10 +146,10 @@ function Form({ project, entry, onVersion }: FormProps) {
               onChange={(next) => next && onVersion(next)}
             />
             <Select
-              label="When members drift"
+              label="If a member stops working"
               allowDeselect={false}
               data={[
-                { value: "notify", label: "Tell" },
+                { value: "notify", label: "Notify" },
                 { value: "auto", label: "Reconcile automatically" },
                 { value: "off", label: "Do nothing" },
               ]}

@@ -4,6 +4,7 @@ import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
+import classes from "./Health.module.css";
 
 /** Members that are not as they should be, and what the platform does about it. No drift: nothing is shown. */
 export function Drift({ instance, nameOf }: { instance: Instance; nameOf: (member: string) => string }) {
@@ -21,16 +22,12 @@ export function Drift({ instance, nameOf }: { instance: Instance; nameOf: (membe
         </>
       }
     >
-      <p>
-        {drift.message} {drift.next_step}
-      </p>
-      <ul>
-        {drift.members.map((one) => (
-          <li key={one.member_id}>
-            <strong>{nameOf(one.member_id)}:</strong> {one.message}
-          </li>
-        ))}
-      </ul>
+      <div className={classes.reason}>
+        <span>
+          <strong>{drift.members.map((one) => nameOf(one.member_id)).join(", ")}:</strong> {drift.message}{" "}
+          {drift.next_step}
+        </span>
+      </div>
       {instance.reconcile_policy === "auto" && (
         <KeyValues
           items={[

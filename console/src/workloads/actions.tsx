@@ -79,7 +79,7 @@ const policyField = (instance: Instance): Schema => ({
   default: instance.reconcile_policy,
   "x-ui": {
     label: "Reconcile policy",
-    help: "off: nothing. notify: tell. auto: request a reconcile, at most three in an hour.",
+    help: "off: do nothing. notify: show it and send an event. auto: request a reconcile, at most three in an hour.",
   },
 });
 

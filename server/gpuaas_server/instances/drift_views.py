@@ -47,6 +47,6 @@ def _state(row: InstanceRow, drift: Drift) -> tuple[str, str, str | None, str | 
                 None,
             )
         return "scheduled", "The platform requests a reconcile when the operation in progress has ended.", None, None
-    step = "Reconcile or repair the instance, or set its reconcile policy to `auto`."
+    step = "Reconcile or repair the instance, or set its reconcile policy to auto."
     number = len(drift.members)
     return "noticed", f"{number} {'member is' if number == 1 else 'members are'} not as wanted.", step, None
