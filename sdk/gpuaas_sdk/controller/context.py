@@ -165,7 +165,7 @@ class Context:
         return PublishedArtifact(self.lease)
 
     def artifact_of(self, digest: str) -> PublishedArtifact:
-        """An artifact of `version` by its digest: its own, or an image that a component of the manifest runs."""
+        """An artifact of `version` by its digest: its own, an image of a component, or a file of a runtime profile."""
         return PublishedArtifact(self.lease, digest)
 
     async def fetch_artifact(self) -> bytes:

@@ -100,7 +100,9 @@ class Host(HostInstaller):
         return content.ok and content.out == text and stat.out.strip() == f"{mode:o}"
 
     async def put_file(self, path: str, text: str, mode: int = 0o644) -> bool:
-        """Write a file of root's atomically. Returns False when it already had this content and mode."""
+        """Write a file of root's atomically, without a record: `remove_all` leaves it. Use `put` for what the app installs.
+        Returns False when it already had this content and mode.
+        """
         if await self.has_file(path, text, mode):
             return False
         temporary = f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.{secrets.token_hex(4)}"
