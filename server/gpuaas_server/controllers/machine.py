@@ -21,7 +21,7 @@ class ControllerFacts:
 
 @dataclass(frozen=True, slots=True)
 class ServedAppFacts:
-    """An app, and what is bound to it. `kinds` are those of its versions that are not retired."""
+    """An app, and what is bound to it. `offered` counts its versions that somebody may run: no drafts."""
 
     id: str
     slug: str

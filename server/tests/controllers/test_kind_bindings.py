@@ -8,6 +8,7 @@ from gpuaas_server.controllers.service import leased_without_right
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from tests_support.agents import Json
 from tests_support.apps import AppSite
+from tests_support.manifests import version_text
 from tests_support.platform_apps import offers, own_project
 from tests_support.served import Served
 
@@ -158,6 +159,30 @@ async def test_a_project_gets_no_further_in_its_tenant_by_the_consent_that_came_
     assert (await world.controller.person.call("POST", f"{path}/claim", {"replica": "replica-1"})).status_code == 404
     await by_kind.consent(world)  # an administrator of the tenant decides
     assert [one["id"] for one in await world.controller.work()] == [operation_id]
+
+
+async def controlled(by_kind: Served) -> list[str]:
+    found: list[str] = (await by_kind.controller.person.get("/me"))["app_slugs"]
+    return found
+
+
+@pytest.mark.parametrize(("verb", "body"), [("activate", {}), ("canary", {"percent": 10})])
+async def test_drafts_give_it_nothing_to_do(by_kind: Served, world: AppSite, verb: str, body: Json) -> None:
+    manifest = {"manifest": version_text("1.0.0", slug="tool")}
+    version = await world.admin.post(f"{world.path}/app-versions", manifest)
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_versions SET artifact_kind = 'launchable'")
+    path = f"{by_kind.publisher.path}/controller-kind-bindings"
+    assert (await world.admin.call("DELETE", f"{path}/{by_kind.binding_id}")).status_code == 204
+    again = {"artifact_kind": "launchable", "service_account_id": by_kind.controller.account_id}
+    await world.admin.post(path, again)
+    await world.settle()
+    assert await controlled(by_kind) == ["containers", "echo"]
+    moved = f"{world.path}/apps/{version['app_id']}/versions/{version['id']}/{verb}"
+    answer = await world.admin.call("POST", moved, body)
+    assert answer.status_code == 200, answer.text
+    await world.settle()
+    assert await controlled(by_kind) == ["containers", "echo", "tool"]
 
 
 async def test_its_end_is_effective_at_once(by_kind: Served) -> None:
