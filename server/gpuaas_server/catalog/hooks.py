@@ -28,7 +28,7 @@ class ControllerHooks:
     statuses: Callable[
         [Connection, Settings, datetime, str, str, Sequence[str]], Awaitable[Mapping[str, ControllerStatus]]
     ]
-    # Told, with the app, when it has another version or one less.
+    # Told, with the app, when it has one more version that somebody may run, or one less.
     app_changed: Callable[[Tx, str], Awaitable[None]]
     # Consents for a tenant (the first text) to the controller of an app of the platform (the second).
     consent_with_entitlement: Callable[[Tx, str, str], Awaitable[None]]

@@ -6,6 +6,7 @@ To promote a canary is to activate it (versions.py).
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, channel_queries, queries
 from gpuaas_server.catalog.channels import channel_of
+from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import AppRow, ChannelRow
 from gpuaas_server.catalog.schemas import AppRollback, AppVersion, AppVersionCanary, CatalogChannel, CatalogChannelSet
 from gpuaas_server.catalog.versions import (
@@ -34,6 +35,7 @@ async def app_version_canary(
         raise Problem("conflict", "The app has a canary already: promote it, or roll it back.", details)
     refuse(await artifact_facts.activation_refusals(tx.connection, before, "canary"))
     row = await queries.version_move(tx.connection, before.id, "canary", {"canary_percent": body.percent})
+    await controller_hooks().app_changed(tx, row.app_id)
     facts = {**status_change(before, row), "percent": body.percent, "percent_before": before.canary_percent}
     await record_version(tx, "app_version_canary", row, facts, news="app.version_canary")
     return version_document(row, caller)

@@ -41,8 +41,6 @@ async def app_version_register(
     repeated = not await queries.version_insert(tx.connection, new)
     row = await _registered_version(tx.connection, app, manifest) if repeated else new
     details: dict[str, object] = {"slug": manifest.slug, "version": manifest.version, "repeated": repeated}
-    if not repeated:
-        await controller_hooks().app_changed(tx, app.id)
     await record_version(tx, "app_version_register", row, details, news=None if repeated else "app.version_registered")
     return version_document(row, caller)
 
@@ -158,6 +156,7 @@ async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, requir
     stable = await channel_queries.stable_version(tx.connection, before.app_id)
     changes: dict[str, object] = {"activated_at": tx.now, "canary_percent": None}
     row = await queries.version_move(tx.connection, before.id, "active", changes)
+    await controller_hooks().app_changed(tx, row.app_id)
     newest = not await queries.newer_active_exists(tx.connection, row.app_id, before.precedence)
     if newest or before.status == "canary":  # a promotion; a later patch of an older version is no reason to go back
         await channel_queries.point_to(tx.connection, row.app_id, row.id, stable)

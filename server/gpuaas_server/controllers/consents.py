@@ -31,6 +31,8 @@ async def controller_consent_give(
     project_ids = None if body.project_ids is None else sorted(set(body.project_ids))
     await _require_projects(tx, tenant_id, project_ids or ())
     before = await queries.consent_of(tx.connection, tenant_id, app.slug, lock=True)
+    # Who does not see a controller of the publisher does not consent to one either.
+    to_platform = not await queries.bound_by_own_project(tx.connection, app.id, app.project_id)
     if before is None:
         row = ConsentRow(
             new_id("ccs"),
@@ -44,10 +46,11 @@ async def controller_consent_give(
             None,
             None,
             None,
+            to_platform=to_platform,
         )
         await queries.consent_insert(tx.connection, row)
     else:
-        row = await queries.consent_change(tx.connection, before.id, permissions, project_ids)
+        row = await queries.consent_change(tx.connection, before.id, permissions, project_ids, to_platform)
         await _end_leases(tx, row)  # of what it covers no more
     await _record(tx, "give", "given", row, None)
     return consent_of(row, caller)
@@ -76,6 +79,7 @@ async def give_with_entitlement(tx: Tx, app: ServedAppFacts, tenant_ids: Sequenc
             withdrawn_at=None,
             withdrawn_reason=None,
             given_with="entitlement",
+            to_platform=not app.of_platform,
         )
         await queries.consent_insert(tx.connection, row)
         await _record(tx, "give", "given", row, None)
@@ -127,7 +131,7 @@ async def _end_leases(tx: Tx, row: ConsentRow) -> None:
 
 async def _record(tx: Tx, verb: str, event: str, row: ConsentRow, reason: str | None) -> None:
     data: dict[str, object] = {"app": row.app_slug, "permissions": row.permissions, "project_ids": row.project_ids}
-    data["given_with"] = row.given_with
+    data |= {"given_with": row.given_with, "to_platform": row.to_platform}
     entry = AuditEntry(f"controller_consent_{verb}", row.id, row.tenant_id, reason=reason, details=data)
     await record(tx, entry)
     await emit(tx, NewEvent(f"controller_consent.{event}", row.id, row.tenant_id, data=data))
@@ -156,13 +160,13 @@ async def consented_apps(
 
 async def note_claim(tx: Tx, tenant_id: str, slug: str) -> None:
     """Note that the tenant is served now, and refuse if its consent was withdrawn at this moment."""
-    if not await queries.consent_claim(tx.connection, tenant_id, slug, tx.now):
+    if not await queries.consent_claim(tx.connection, tenant_id, slug, tx.actor.id, tx.now):
         raise Problem("not_found", "The tenant does not consent to this controller any more.")
 
 
-async def projects_covered(connection: Connection, tenant_id: str, slug: str) -> frozenset[str] | None:
-    """The projects that the tenant's consent names; None for all."""
-    row = await queries.consent_of(connection, tenant_id, slug)
+async def projects_covered(connection: Connection, tenant_id: str, slug: str, account_id: str) -> frozenset[str] | None:
+    """The projects that the tenant's consent to this controller names; None for all."""
+    row = await queries.consent_to(connection, tenant_id, slug, account_id)
     if row is None:
         return frozenset()
     return None if row.project_ids is None else frozenset(row.project_ids)

@@ -17,6 +17,8 @@ from gpuaas_server.kernel.rows import (
 )
 
 _KIND = columns_of(KindBindingRow)
+# Somebody may run these. A draft gives the platform's controller nothing to do, and anybody may register many.
+_RUN = "v.status IN ('canary', 'active', 'deprecated')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,12 @@ async def slugs_of_kind_binding(connection: Connection, binding_id: str) -> list
 
 
 async def apps_of_kind_binding(connection: Connection, binding_id: str) -> list[str]:
-    """List the apps with a version of its kind that is not retired. In the platform's scope."""
+    """List the apps with a version of its kind that somebody may run. In the platform's scope."""
     return await fetch_values(
         connection,
         str,
         "SELECT DISTINCT v.app_id FROM controller_kind_bindings k JOIN app_versions v ON v.artifact_kind = k.artifact_kind"
-        " WHERE k.id = %s AND v.status <> 'retired'",
+        f" WHERE k.id = %s AND {_RUN}",
         (binding_id,),
     )
 
@@ -107,7 +109,7 @@ async def served_app(connection: Connection, app_id: str) -> ServedAppFacts | No
         connection,
         KindBindingRow,
         f"SELECT {_KIND} FROM controller_kind_bindings k WHERE EXISTS (SELECT 1 FROM app_versions v"
-        " WHERE v.app_id = %s AND v.artifact_kind = k.artifact_kind AND v.status <> 'retired') ORDER BY id",
+        f" WHERE v.app_id = %s AND v.artifact_kind = k.artifact_kind AND {_RUN}) ORDER BY id",
         (app_id,),
     )
     return _facts(app, derived, offered)

@@ -21,7 +21,7 @@ class ControllerFacts:
 
 @dataclass(frozen=True, slots=True)
 class ServedAppFacts:
-    """An app, and what is bound to it. `kinds` are those of its versions that are not retired."""
+    """An app, and what is bound to it. `offered` counts its versions that somebody may run: no drafts."""
 
     id: str
     slug: str
@@ -53,12 +53,17 @@ def binding_changes(app: ServedAppFacts) -> BindingChanges:
 
 def judge(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:
     """A replica of the project itself serves it always, one of the publisher's where the tenant consents."""
-    covered = facts.consent is not None and facts.consent.covers(facts.project_id)
-    serving = [one for one in facts.replicas if one.project_id == facts.project_id or covered]
+    consent = facts.consent
+    covered = consent is not None and consent.covers(facts.project_id)
+    reached = {one.service_account_id for one in facts.bindings if consent is not None and consent.reaches(one)}
+    consented = reached if covered else set()
+    serving = [
+        one for one in facts.replicas if one.project_id == facts.project_id or one.service_account_id in consented
+    ]
     live = [one for one in serving if now - one.last_seen_at < silence]
     if live:
         return _live(facts, live)
-    if facts.bindings and not covered:
+    if facts.bindings and not consented:
         return _no_consent(facts)
     seen = max((one.last_seen_at for one in serving), default=None)
     if facts.bindings or seen is not None:
@@ -80,7 +85,8 @@ def _live(facts: ControllerFacts, live: Sequence[ReplicaRow]) -> ControllerStatu
 
 
 def _no_consent(facts: ControllerFacts) -> ControllerStatus:
-    elsewhere = " for this project" if facts.consent is not None else ""
+    other = facts.consent is not None and not facts.consent.covers(facts.project_id)
+    elsewhere = " for this project" if other else ""
     message = f"Your tenant has not consented to the controller of {facts.slug}{elsewhere}."
     step = f"A tenant administrator can: `gpuaas controllers consent {facts.slug}` shows what it may do, and asks."
     return _status("no_consent", message, step, facts.bindings[0].service_account_name)

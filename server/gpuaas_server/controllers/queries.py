@@ -26,6 +26,8 @@ from gpuaas_server.kernel.rows import (
 
 _BINDING, _CONSENT, _REPLICA = columns_of(BindingRow), columns_of(ConsentRow), columns_of(ReplicaRow)
 _WAITING = "o.status = 'pending' AND NOT o.deferred AND o.target <> 'bulk'"
+# Whether a consent (c) was given to the controller of a binding (b); the walls in sql/0126_kind_bindings.sql say the same.
+_REACHES = "b.app_id = c.app_id AND (NOT c.to_platform OR b.kind_binding_id IS NOT NULL)"
 MOST_TENANTS = 1000  # that wait for one app at a time
 
 
@@ -72,6 +74,17 @@ async def bindings_of_apps(connection: Connection, slugs: Sequence[str]) -> list
     )
 
 
+async def bound_by_own_project(connection: Connection, app_id: str, project_id: str) -> bool:
+    """Whether a controller of the project that publishes the app is bound to it."""
+    found = await fetch_value(
+        connection,
+        bool,
+        "SELECT EXISTS (SELECT 1 FROM controller_bindings WHERE app_id = %s AND project_id = %s)",
+        (app_id, project_id),
+    )
+    return bool(found)
+
+
 async def accounts_leasing(connection: Connection, tenant_id: str, slug: str) -> list[str]:
     """List the service accounts that hold leases of the tenant's operations of the app."""
     return await fetch_values(
@@ -116,6 +129,17 @@ async def consent_of(connection: Connection, tenant_id: str, slug: str, *, lock:
     )
 
 
+async def consent_to(connection: Connection, tenant_id: str, slug: str, account_id: str) -> ConsentRow | None:
+    """Return the tenant's consent to this controller of the app, if it stands."""
+    return await fetch_optional(
+        connection,
+        ConsentRow,
+        f"SELECT {_CONSENT} FROM controller_consents c WHERE tenant_id = %s AND app_slug = %s AND withdrawn_at IS NULL"
+        f" AND EXISTS (SELECT 1 FROM controller_bindings b WHERE {_REACHES} AND b.service_account_id = %s)",
+        (tenant_id, slug, account_id),
+    )
+
+
 async def consents_of(connection: Connection, tenant_id: str, slugs: Sequence[str]) -> list[ConsentRow]:
     return await fetch_all(
         connection,
@@ -138,13 +162,18 @@ async def consent_list(connection: Connection, tenant_id: str, after: str | None
 
 
 async def consent_change(
-    connection: Connection, consent_id: str, permissions: Sequence[str], project_ids: Sequence[str] | None
+    connection: Connection,
+    consent_id: str,
+    permissions: Sequence[str],
+    project_ids: Sequence[str] | None,
+    to_platform: bool,
 ) -> ConsentRow:
     return await fetch_one(
         connection,
         ConsentRow,
-        f"UPDATE controller_consents SET permissions = %s, project_ids = %s WHERE id = %s RETURNING {_CONSENT}",
-        (list(permissions), None if project_ids is None else list(project_ids), consent_id),
+        "UPDATE controller_consents SET permissions = %s, project_ids = %s, to_platform = %s WHERE id = %s"
+        f" RETURNING {_CONSENT}",
+        (list(permissions), None if project_ids is None else list(project_ids), to_platform, consent_id),
     )
 
 
@@ -161,17 +190,18 @@ async def consent_withdraw(
     )
 
 
-async def consent_claim(connection: Connection, tenant_id: str, slug: str, now: datetime) -> bool:
-    """Note that an operation of the tenant is claimed now. False: the consent does not stand any more.
+async def consent_claim(connection: Connection, tenant_id: str, slug: str, account_id: str, now: datetime) -> bool:
+    """Note that the account claims an operation of the tenant now. False: no consent to it stands any more.
 
     It waits for a withdrawal at the same moment, and a withdrawal waits for it.
     """
     found = await fetch_value(
         connection,
         str,
-        "UPDATE controller_consents SET last_claimed_at = %s WHERE tenant_id = %s AND app_slug = %s"
-        " AND withdrawn_at IS NULL RETURNING id",
-        (now, tenant_id, slug),
+        "UPDATE controller_consents c SET last_claimed_at = %s WHERE tenant_id = %s AND app_slug = %s"
+        f" AND withdrawn_at IS NULL AND EXISTS (SELECT 1 FROM controller_bindings b WHERE {_REACHES}"
+        " AND b.service_account_id = %s) RETURNING id",
+        (now, tenant_id, slug, account_id),
     )
     return found is not None
 
@@ -183,7 +213,7 @@ async def consented_apps(
     return await fetch_all(
         connection,
         ConsentedApp,
-        "SELECT c.app_slug, c.permissions FROM controller_bindings b JOIN controller_consents c ON c.app_slug = b.app_slug"
+        f"SELECT c.app_slug, c.permissions FROM controller_bindings b JOIN controller_consents c ON {_REACHES}"
         " WHERE b.service_account_id = %s AND c.tenant_id = %s AND c.withdrawn_at IS NULL"
         " AND (c.project_ids IS NULL OR %s = ANY(c.project_ids))",
         (account_id, tenant_id, project_id),
@@ -198,7 +228,7 @@ async def leased_without_right(connection: Connection, account_id: str, own_apps
         "SELECT o.id FROM app_operations o WHERE o.controller_id = %(account)s AND o.lease_digest IS NOT NULL"
         " AND o.finished_at IS NULL AND NOT (o.app_slug = ANY(%(apps)s) AND ("
         " EXISTS (SELECT 1 FROM service_accounts s WHERE s.id = %(account)s AND s.project_id = o.project_id)"
-        " OR EXISTS (SELECT 1 FROM controller_consents c JOIN controller_bindings b ON b.app_id = c.app_id"
+        f" OR EXISTS (SELECT 1 FROM controller_consents c JOIN controller_bindings b ON {_REACHES}"
         "  WHERE c.tenant_id = o.tenant_id AND c.app_slug = o.app_slug AND c.withdrawn_at IS NULL"
         "  AND (c.project_ids IS NULL OR o.project_id = ANY(c.project_ids)) AND b.service_account_id = %(account)s)))"
         " ORDER BY o.id",
@@ -276,7 +306,7 @@ async def replicas_of_apps(
 
 async def operations_offered(connection: Connection, row: type[Row], slug: str, each: int, limit: int) -> list[Row]:
     """List what waits for the app's controller in tenants that consent, as rows of the noun `operations` (`row`). In the scope
-    of the controller.
+    of the controller, which shows only the consents that were given to it.
 
     Tenants take turns: of each its oldest first, and first the tenant that was served longest ago. The recursion goes from
     tenant to tenant in the index, so the length of one tenant's queue costs nothing.

@@ -44,6 +44,11 @@ class ConsentRow:
     withdrawn_at: datetime | None
     withdrawn_reason: str | None
     given_with: str = "consent"  # or "entitlement"
+    to_platform: bool = False  # only to the platform's controllers of kinds
+
+    def reaches(self, binding: BindingRow) -> bool:
+        """Whether it was given to the controller of this binding too."""
+        return not self.to_platform or binding.kind_binding_id is not None
 
     def covers(self, project_id: str) -> bool:
         return self.withdrawn_at is None and (self.project_ids is None or project_id in self.project_ids)

@@ -59,7 +59,7 @@ async def give_to_tenants(tx: Tx, app: ServedAppFacts) -> bool:
 
 
 async def app_changed(tx: Tx, app_id: str) -> None:
-    """Called by the catalogue when an app has a new version, or one less."""
+    """Called by the catalogue when an app has one more version that somebody may run, or one less."""
     await leases.enqueue(tx, APP_SERVICE, [app_id])
 
 

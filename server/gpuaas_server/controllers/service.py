@@ -94,7 +94,10 @@ async def controller_offer_list(
     items = []
     for row in rows:
         mine = [one for one in replicas if one.app_slug == row.slug]
+        bound = [one for one in bindings if one.app_slug == row.slug]
         given = consents.get(row.slug)
+        if given is not None and not any(given.reaches(one) for one in bound):
+            given = None  # it was given to the platform's controller, and the publisher's took its place
         items.append(
             ControllerOffer(
                 id=row.id,
@@ -102,7 +105,7 @@ async def controller_offer_list(
                 display_name=row.display_name,
                 publisher_tenant_id=row.publisher_tenant_id,
                 publisher_project_id=row.publisher_project_id,
-                service_accounts=[one.service_account_name for one in bindings if one.app_slug == row.slug],
+                service_accounts=[one.service_account_name for one in bound],
                 live=bool(mine),
                 since=min((one.since for one in mine), default=None),
                 permissions=offered,

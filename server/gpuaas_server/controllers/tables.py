@@ -1,7 +1,7 @@
 """controller_bindings, controller_kind_bindings, controller_consents and controller_replicas.
 
 A binding is of the app's publisher, a consent of the tenant that is served. What a controller sees of tenants that consent
-is decided in the database too: see sql/0110_tables.sql.
+is decided in the database too: see sql/0110_tables.sql and sql/0126_kind_bindings.sql.
 """
 
 import sqlalchemy as sa
@@ -92,6 +92,8 @@ controller_consents = sa.Table(
     sa.Column("withdrawn_at", Timestamp),
     sa.Column("withdrawn_reason", sa.Text),
     sa.Column("given_with", sa.Text, nullable=False, server_default="consent"),
+    # Given while no controller of the app's own project was bound: it reaches the platform's controllers of kinds only.
+    sa.Column("to_platform", sa.Boolean, nullable=False, server_default="false"),
     sa.CheckConstraint("given_with IN ('consent', 'entitlement')", name="controller_consents_given_with"),
     sa.CheckConstraint("(withdrawn_at IS NULL) = (withdrawn_by IS NULL)", name="controller_consents_withdrawn"),
     sa.Index(

@@ -281,7 +281,7 @@ TENANT_TABLES = (
         "controller_consent",
         "controller_consents",
         "id, app_id, app_slug, permissions, project_ids, given_by, given_at, last_claimed_at, withdrawn_by, withdrawn_at,"
-        " withdrawn_reason, given_with",
+        " withdrawn_reason, given_with, to_platform",
         _OF_TENANT,
     ),
 )

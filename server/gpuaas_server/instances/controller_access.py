@@ -46,7 +46,7 @@ async def leased_operation(
     if (
         caller.by_consent
     ):  # a machine of a project that the consent does not name stays shut, whoever's instance is on it
-        covered = await controllers.projects_covered(connection, operation.tenant_id, operation.app_slug)
+        covered = await controllers.projects_covered(connection, operation.tenant_id, operation.app_slug, actor.id)
         opened = tuple(one for one in opened if covered is None or owners[one] in covered)
     return LeasedOperation(
         operation_id,

@@ -1,9 +1,14 @@
 """The platform's controller of a kind serves apps of every publisher, where tenants consent: so say policy and database."""
 
+from dataclasses import replace
+
 import pytest
 
+from gpuaas_server.controllers.service import leased_without_right
 from gpuaas_server.kernel.database import PLATFORM, Scope
+from tests_support.agents import Json
 from tests_support.apps import AppSite
+from tests_support.manifests import version_text
 from tests_support.platform_apps import offers, own_project
 from tests_support.served import Served
 
@@ -62,19 +67,122 @@ async def test_a_launch_needs_its_heartbeat(by_kind: Served) -> None:
     assert (await by_kind.tenant.create(when_no_controller="refuse")).status_code == 201
 
 
-async def test_a_binding_of_the_publisher_takes_its_place(by_kind: Served, world: AppSite) -> None:
+async def bind_own(world: AppSite) -> Json:
+    """The publisher binds its own account; with the next settling the worker takes away what followed from the kind."""
+    bound = {"app": "echo", "service_account_id": world.controller.account_id}
+    binding: Json = await world.admin.post(f"{world.path}/controller-bindings", bound)
+    return binding
+
+
+async def reached(world: AppSite, tenant: AppSite) -> int:
+    """How many rows of the tenant the database alone shows to the publisher's account, in its scope and across tenants."""
+    account, found = world.controller.account_id, 0
+    for tenant_id in (tenant.tenant_id, ""):
+        async with world.platform.database.connection(Scope(tenant_id, controller=account)) as connection:
+            for table in ("app_operations", "app_instances", "app_members", "app_instance_events"):
+                cursor = await connection.execute(f"SELECT count(*) AS n FROM {table}".encode())
+                found += int((await cursor.fetchone() or {})["n"])
+    return found
+
+
+async def test_a_binding_of_the_publisher_takes_its_place_without_the_consent(by_kind: Served, world: AppSite) -> None:
     await by_kind.consent()
     _, operation_id = await by_kind.tenant.created(nodes=1)
     await by_kind.tenant.controller.does(operation_id, "claim")
-    bound = {"app": "echo", "service_account_id": world.controller.account_id}
-    binding = await world.admin.post(f"{world.path}/controller-bindings", bound)
+    binding = await bind_own(world)
+    assert await reached(world, by_kind.tenant) == 0  # also before the worker has looked
     await world.settle()
     assert await seen(by_kind, by_kind.tenant, operation_id) == (404, 0)
-    assert (await by_kind.tenant.operation(operation_id))["status"] == "pending"  # offered to the publisher's
-    assert [one["service_accounts"] for one in await offers(by_kind.tenant)] == [["controller"]]
+    assert (await by_kind.tenant.operation(operation_id))["status"] == "pending"
+    (offer,) = await offers(by_kind.tenant)
+    assert (offer["service_accounts"], offer["consent"]) == (["controller"], None)  # the tenant is asked again
+    entry = await by_kind.tenant.admin.get(f"{by_kind.tenant.path}/catalog/echo")
+    assert entry["controller"]["state"] == "no_consent"
+    assert await world.controller.work() == []
+    claim = {"replica": "replica-1"}
+    path = f"{by_kind.tenant.path}/operations/{operation_id}"
+    assert (await world.controller.person.call("POST", f"{path}/claim", claim)).status_code == 404
+    assert (await world.controller.person.call("GET", path)).status_code == 404
+    assert await reached(world, by_kind.tenant) == 0
     await world.admin.call("DELETE", f"{world.path}/controller-bindings/{binding['id']}")
     await world.settle()
+    assert [one["id"] for one in await by_kind.work()] == [operation_id]  # to this one the tenant has consented
+
+
+async def test_a_lease_that_the_publisher_had_without_a_consent_ends(by_kind: Served, world: AppSite) -> None:
+    """Leases are looked at by the same rule as rows."""
+    await by_kind.consent()
+    _, operation_id = await by_kind.tenant.created(nodes=1)
+    await by_kind.tenant.controller.does(operation_id, "claim")
+    await bind_own(world)
+    account = world.controller.account_id
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_operations SET controller_id = %s", (account,))
+        assert await leased_without_right(connection, account) == [operation_id]
+    await by_kind.consent()
+    async with world.platform.database.connection(PLATFORM) as connection:
+        assert await leased_without_right(connection, account) == []
+
+
+async def test_a_tenant_that_consents_again_is_served_by_the_publisher(by_kind: Served, world: AppSite) -> None:
+    first = await by_kind.consent()
+    _, operation_id = await by_kind.tenant.created(nodes=1)
+    await bind_own(world)
+    await world.settle()
+    again = await by_kind.consent()
+    assert again["id"] == first["id"]
+    assert [one["id"] for one in await world.controller.work()] == [operation_id]
+    assert await reached(world, by_kind.tenant) > 0
+    path = f"{by_kind.tenant.path}/operations/{operation_id}/claim"
+    answer = await world.controller.person.call("POST", path, {"replica": "replica-1"})
+    assert answer.status_code == 200, answer.text
+
+
+async def test_a_project_gets_no_further_in_its_tenant_by_the_consent_that_came_by_itself(
+    by_kind: Served, world: AppSite
+) -> None:
+    """The worker consented for the tenant to the platform's controller; no administrator did to the project's account."""
+    project = await world.admin.post(f"/tenants/{world.tenant_id}/projects", {"slug": "other", "name": "Other"})
+    other = replace(world, project_id=project["id"], allocations=[])
+    made = await world.admin.post(f"{other.path}/allocations", {"sku": "slice", "gpu_count": 1, "count": 1})
+    other.allocations = [made["items"][0]["id"]] * 2
+    await other.settle()
+    _, operation_id = await other.created(nodes=1)
     assert [one["id"] for one in await by_kind.work()] == [operation_id]
+    await bind_own(world)
+    await world.settle()
+    assert (await offers(world))[0]["consent"] is None
+    assert await world.controller.work() == []
+    assert await reached(world, other) == 0
+    path = f"{other.path}/operations/{operation_id}"
+    assert (await world.controller.person.call("GET", path)).status_code == 404
+    assert (await world.controller.person.call("POST", f"{path}/claim", {"replica": "replica-1"})).status_code == 404
+    await by_kind.consent(world)  # an administrator of the tenant decides
+    assert [one["id"] for one in await world.controller.work()] == [operation_id]
+
+
+async def controlled(by_kind: Served) -> list[str]:
+    found: list[str] = (await by_kind.controller.person.get("/me"))["app_slugs"]
+    return found
+
+
+@pytest.mark.parametrize(("verb", "body"), [("activate", {}), ("canary", {"percent": 10})])
+async def test_drafts_give_it_nothing_to_do(by_kind: Served, world: AppSite, verb: str, body: Json) -> None:
+    manifest = {"manifest": version_text("1.0.0", slug="tool")}
+    version = await world.admin.post(f"{world.path}/app-versions", manifest)
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_versions SET artifact_kind = 'launchable'")
+    path = f"{by_kind.publisher.path}/controller-kind-bindings"
+    assert (await world.admin.call("DELETE", f"{path}/{by_kind.binding_id}")).status_code == 204
+    again = {"artifact_kind": "launchable", "service_account_id": by_kind.controller.account_id}
+    await world.admin.post(path, again)
+    await world.settle()
+    assert await controlled(by_kind) == ["containers", "echo"]
+    moved = f"{world.path}/apps/{version['app_id']}/versions/{version['id']}/{verb}"
+    answer = await world.admin.call("POST", moved, body)
+    assert answer.status_code == 200, answer.text
+    await world.settle()
+    assert await controlled(by_kind) == ["containers", "echo", "tool"]
 
 
 async def test_its_end_is_effective_at_once(by_kind: Served) -> None:

@@ -34,3 +34,30 @@ ALTER TABLE controller_consents
   ADD COLUMN given_with TEXT NOT NULL DEFAULT 'consent',
   ADD CONSTRAINT controller_consents_given_with CHECK (given_with IN ('consent', 'entitlement'));
 CREATE INDEX app_versions_by_kind ON app_versions (artifact_kind, app_id) WHERE status <> 'retired';
+
+-- A consent holds for whom it was given to. Where only the platform's controller of the kind served the app, it reaches no
+-- controller that the publisher binds later: the tenant is asked again.
+ALTER TABLE controller_consents ADD COLUMN to_platform BOOLEAN NOT NULL DEFAULT false;
+DROP POLICY controller_window ON controller_consents;
+CREATE POLICY controller_window ON controller_consents FOR SELECT USING (
+  (SELECT coalesce(current_setting('gpuaas.controller', true), '')) <> '' AND EXISTS (
+    SELECT 1 FROM controller_bindings b
+    WHERE b.app_id = controller_consents.app_id
+      AND (NOT controller_consents.to_platform OR b.kind_binding_id IS NOT NULL)
+      AND b.service_account_id = (SELECT current_setting('gpuaas.controller', true)))
+);
+CREATE OR REPLACE FUNCTION raise_controller_wall(guarded text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format(
+    'CREATE POLICY controller_wall ON %1$I AS RESTRICTIVE USING ('
+    '(SELECT coalesce(current_setting(''gpuaas.controller'', true), '''')) = '''' OR EXISTS ('
+    'SELECT 1 FROM controller_consents c JOIN controller_bindings b ON b.app_id = c.app_id'
+    ' WHERE c.tenant_id = %1$I.tenant_id AND c.app_slug = %1$I.app_slug AND c.withdrawn_at IS NULL'
+    ' AND (c.project_ids IS NULL OR %1$I.project_id = ANY (c.project_ids))'
+    ' AND (NOT c.to_platform OR b.kind_binding_id IS NOT NULL)'
+    ' AND b.service_account_id = (SELECT current_setting(''gpuaas.controller'', true))))', guarded);
+END $$;
+DROP POLICY controller_wall ON app_operations;
+SELECT raise_controller_wall('app_operations');
+DROP POLICY controller_wall ON app_instances;
+SELECT raise_controller_wall('app_instances');
