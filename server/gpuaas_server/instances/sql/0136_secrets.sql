@@ -26,6 +26,8 @@ CREATE POLICY controller_wall ON instance_secrets AS RESTRICTIVE USING (
 CREATE POLICY controller_wall ON secrets AS RESTRICTIVE USING (
   (SELECT coalesce(current_setting('gpuaas.controller', true), '')) = ''
   OR EXISTS (SELECT 1 FROM instance_secrets s WHERE s.secret_id = secrets.id)) WITH CHECK (true);
+-- Where the external store has a value; null: at its id and version.
+ALTER TABLE secrets ADD COLUMN store_name TEXT;
 ALTER TABLE app_instances
     ADD COLUMN secrets_due jsonb NOT NULL DEFAULT '[]',
     ADD COLUMN secrets_exposed jsonb NOT NULL DEFAULT '[]';
