@@ -1,5 +1,6 @@
 """What a host brings, given to the process that waits for it: this one, or a peer."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 import orjson
@@ -13,6 +14,7 @@ from gpuaas_server.peers.service import ChannelClosed, PeerServer, StreamChannel
 
 KIND = "log_read"
 PIECE_BYTES = 128 * 1024
+SECONDS = 10.0  # a peer has so long to take a portion
 
 
 class LogDelivery:
@@ -35,7 +37,7 @@ class LogDelivery:
             )
         try:
             return await self._send_to_peer(ticket, body)
-        except ChannelClosed:
+        except (ChannelClosed, TimeoutError):
             return False
 
     async def _send_to_peer(self, ticket: Ticket, body: LogPortion) -> bool:
@@ -43,14 +45,15 @@ class LogDelivery:
         try:
             if not isinstance(answer, dict) or answer.get("type") != "ready":
                 return False
-            for piece in _pieces(body.lines):
-                await channel.send(piece)
-            end = {"type": "end", "member_id": ticket.member_id, "left_out": body.left_out, "more": body.more}
-            await channel.send(end)
-            last = await channel.receive()
+            async with asyncio.timeout(SECONDS):
+                for piece in _pieces(body.lines):
+                    await channel.send(piece)
+                end = {"type": "end", "member_id": ticket.member_id, "left_out": body.left_out, "more": body.more}
+                await channel.send(end)
+                last = await channel.receive()
             return isinstance(last, dict) and last.get("watched") is True
         finally:
-            await channel.close()
+            channel.drop()  # all was said: to close in peace could wait for a peer that does not read
 
     async def _take_from_peer(self, read_id: str, channel: StreamChannel) -> None:
         if not self._readers.has(read_id):
@@ -58,8 +61,9 @@ class LogDelivery:
             return
         await channel.send({"type": "ready"})
         lines: list[PortionLine] = []
-        while isinstance(message := await channel.receive(), bytes):
-            lines += [PortionLine.model_validate(one) for one in orjson.loads(message)]
+        async with asyncio.timeout(SECONDS):
+            while isinstance(message := await channel.receive(), bytes):
+                lines += [PortionLine.model_validate(one) for one in orjson.loads(message)]
         left_out = message.get("left_out")
         left_out = left_out if isinstance(left_out, int) else 0
         watched = self._readers.has(read_id) and self._readers.deliver(

@@ -1,5 +1,6 @@
 """What waits for a reader is bounded, and goes to the right process."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from gpuaas_server.logs.delivery import LogDelivery
 from gpuaas_server.logs.readers import MOST_CHARACTERS, MOST_WAITING, LogReader, LogReaders, Portion
 from gpuaas_server.logs.schemas import LogLine, LogPortion, PortionLine
 from gpuaas_server.logs.tickets import LIFE, Ticket, write_ticket
-from gpuaas_server.peers.service import PeerServer
+from gpuaas_server.peers.service import PeerServer, StreamChannel
 
 NODE, READ, MEMBER = "nod_1", "lgr_1", "mem_1"
 
@@ -81,6 +82,31 @@ async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of
         assert (taken.lines[0].level, taken.lines[0].member_id, taken.more) == ("error", MEMBER, True)
         assert not await elsewhere.deliver(NODE, READ, body)
     assert not await elsewhere.deliver(NODE, READ, body)
+
+
+async def test_a_peer_that_falls_silent_holds_a_portion_for_a_short_time(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent, receiving = PeerServer(platform), PeerServer(platform)
+    taker = LogDelivery(platform, LogReaders(4), receiving)
+    over = asyncio.Event()
+
+    async def take_nothing(_: str, channel: StreamChannel) -> None:
+        await channel.send({"type": "ready"})
+        await over.wait()
+
+    silent.offer(delivery.KIND, take_nothing)
+    monkeypatch.setattr(delivery, "SECONDS", 0.2)
+    lines = [
+        PortionLine(cursor=f"s=1;i={n:x}", at=n, source="a.service", text="x" * 4000, priority=3, cut=False)
+        for n in range(500)
+    ]
+    async with silent.running(), receiving.running(), asyncio.timeout(30):
+        ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, silent.address), platform.clock())
+        for some in (lines[:1], lines):
+            body = LogPortion(ticket=ticket, lines=some, left_out=0, more=False)
+            assert not await taker.deliver(NODE, READ, body)
+        over.set()
 
 
 async def test_lines_that_nobody_reads_are_not_even_cleaned_and_a_ticket_ends(
