@@ -155,7 +155,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.agent_gate = AgentGate(platform)
     app.state.terminals = RelayServer(platform)
     app.state.log_readers = LogReaders(platform.settings.log_readers_per_host)
-    app.state.log_delivery = LogDelivery(platform.sealer, app.state.log_readers, app.state.terminals)
+    app.state.log_delivery = LogDelivery(platform, app.state.log_readers, app.state.terminals)
     app.state.streams = StreamLimits(platform.settings)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)

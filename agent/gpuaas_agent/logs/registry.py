@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from gpuaas_agent import log, wire
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.failures import DeadlineExceeded, TaskFailure
 from gpuaas_agent.host.rooted import RootedFiles
-from gpuaas_agent.logs.journal import Journal, Portion, Stamp, open_journal, read_news, read_page
+from gpuaas_agent.logs.journal import LOOK_SECONDS, Journal, Portion, Stamp, open_journal, read_news, read_page
+from gpuaas_agent.logs.places import JournalBusy, Places
 from gpuaas_agent.logs.spec import MOST_LINES, LogSpec
 
 MOST_FOLLOWERS = 32  # on one host
 MOST_OF_ALLOCATION = 8
-LOOK_SECONDS = 0.5  # between two looks whether the files have changed
+PAUSE_SECONDS = 0.5  # between two looks whether the files have changed
 ALIVE_SECONDS = 10.0  # the platform hears this often that a quiet follower lives
 LONGEST_SECONDS = 3600.0
 UNREACHABLE_SECONDS = 30.0
@@ -40,15 +41,15 @@ class LogRegistry:
         self._send = send
         self._lock = threading.Condition()
         self._followers: dict[str, Follower] = {}
-        self._reading: Counter[str] = Counter()  # allocations whose files are open now
+        self._reading: Counter[str] = Counter()  # allocations whose files are open now, or will be in a moment
+        self._places = Places()
 
     def read(self, spec: LogSpec, files: Files, deadline: Deadline) -> str:
         """Send one page, or begin to follow. Returns a detail for the record, without a word of the lines."""
-        with self._open(spec, files) as journal:
+        look = deadline.at_most(LOOK_SECONDS)
+        with self._open(spec, files, look) as journal:
             forwards = spec.cursor is not None or spec.order == "oldest"
-            portion = (
-                read_news(journal, spec, deadline) if spec.follow and forwards else read_page(journal, spec, deadline)
-            )
+            portion = read_news(journal, spec, look) if spec.follow and forwards else read_page(journal, spec, look)
             stamp = journal.stamp
         if spec.follow:
             self._refuse_too_many(spec)
@@ -70,11 +71,13 @@ class LogRegistry:
         return len(ending)
 
     @contextmanager
-    def _open(self, spec: LogSpec, files: Files) -> Iterator[Journal]:
+    def _open(self, spec: LogSpec, files: Files, look: Deadline) -> Iterator[Journal]:
+        """Open the files when there is a place for it. To wait for one and to read takes no longer than one look."""
         with self._lock:
             self._reading[spec.allocation_id] += 1
         try:
-            with open_journal(files()) as journal:
+            seconds = look.require("waiting for a place at the journal")
+            with self._places.taken(spec.allocation_id, seconds), open_journal(files()) as journal:
                 yield journal
         finally:
             with self._lock:
@@ -116,7 +119,7 @@ class LogRegistry:
     def _follow(self, follower: Follower, stamp: Stamp) -> None:
         began = heard = told = time.monotonic()
         pending = Portion()
-        while not follower.stop.wait(LOOK_SECONDS):
+        while not follower.stop.wait(PAUSE_SECONDS):
             now = time.monotonic()
             if now - began > LONGEST_SECONDS or now - heard > UNREACHABLE_SECONDS:
                 return
@@ -139,10 +142,14 @@ class LogRegistry:
             pending = Portion()
 
     def _news(self, follower: Follower, stamp: Stamp) -> tuple[Portion, Stamp]:
-        with self._open(follower.spec, follower.files) as journal:
-            if journal.stamp == stamp:
-                return Portion(), stamp
-            return read_news(journal, follower.spec, Deadline.after(10.0)), journal.stamp
+        look = Deadline.after(LOOK_SECONDS)
+        try:
+            with self._open(follower.spec, follower.files, look) as journal:
+                if journal.stamp == stamp:
+                    return Portion(), stamp
+                return read_news(journal, follower.spec, look), journal.stamp
+        except (JournalBusy, DeadlineExceeded):
+            return Portion(), stamp  # it looks again soon
 
 
 def _after(spec: LogSpec, portion: Portion) -> LogSpec:

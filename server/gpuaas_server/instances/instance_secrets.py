@@ -46,6 +46,8 @@ async def prepare_next(
     """Seal a value for a secret that may have one already."""
     content = value.content(name)
     async with platform.database.connection(scope) as connection:
+        if await queries.instance_show(connection, project_id, instance_id) is None:
+            raise not_found("instance", instance_id)
         known = (await secret_queries.secrets_of(connection, instance_id)).get(name)
     ref = None if known is None else SecretRef(known.secret_id, known.version + 1)
     owner = SecretOwner(tenant_id, project_id, PURPOSE)

@@ -213,6 +213,7 @@ instance_secrets = sa.Table(
     sa.ForeignKeyConstraint(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="instance_secrets_same_tenant"
     ),
+    sa.Index("instance_secrets_by_secret", "secret_id"),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

@@ -86,6 +86,9 @@ class LogReaders:
             if not self._of_host[node_id]:
                 del self._of_host[node_id]
 
+    def has(self, read_id: str) -> bool:
+        return read_id in self._readers
+
     def deliver(self, read_id: str, portion: Portion) -> bool:
         """Give the portion to its reader. Return whether there is one."""
         reader = self._readers.get(read_id)

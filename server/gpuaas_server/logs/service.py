@@ -1,6 +1,7 @@
 """The verbs of logs: read a page, follow, and take what a host brings. Lines are only ever in memory."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import NOT_REPORTED
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.logs.readers import LogReader, LogReaders, Portion
-from gpuaas_server.logs.schemas import LEVELS, MOST_LINES, LogLine, LogPage, LogPortion, Order, PortionLine
+from gpuaas_server.logs.schemas import LEVELS, MOST_LINES, LogLine, LogPage, Order, PortionLine
 from gpuaas_server.logs.text import shown_text
 from gpuaas_server.logs.tickets import Ticket, write_ticket
 from gpuaas_server.work import leases
@@ -84,7 +85,7 @@ async def _send_task(tx: Tx, context: ReadContext, read_id: str, generation: int
     since = target.since if query.since is None else max(query.since, target.since)
     spec: dict[str, object] = {
         "read_id": read_id,
-        "ticket": write_ticket(context.platform.sealer, ticket),
+        "ticket": write_ticket(context.platform.sealer, ticket, tx.now),
         "allocation_id": target.allocation_id,
         "shape": target.shape,
         "units": list(target.units),
@@ -168,8 +169,9 @@ def refuse_lost_host(target: LogTarget) -> None:
         )
 
 
-def portion_of(member_id: str, body: LogPortion) -> Portion:
-    return Portion([_line(member_id, line) for line in body.lines], body.left_out, body.more)
+def portion_of(member_id: str, lines: Sequence[PortionLine], left_out: int, more: bool) -> Portion:
+    """Make a host's lines fit to show. It costs time, so the caller knows that somebody reads them."""
+    return Portion([_line(member_id, line) for line in lines], left_out, more)
 
 
 def _line(member_id: str, line: PortionLine) -> LogLine:

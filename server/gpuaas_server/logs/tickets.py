@@ -5,6 +5,7 @@ The ticket goes to the agent with its task and comes back with each portion. So 
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -12,6 +13,8 @@ from cryptography.exceptions import InvalidTag
 from gpuaas_server.kernel.sealer import Sealer
 
 PURPOSE = "log reader"
+# An agent follows for an hour with one ticket; see LONGEST_SECONDS there.
+LIFE = timedelta(hours=1, minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,14 @@ class Ticket:
     holder: str  # the address of the process that reads
 
 
-def write_ticket(sealer: Sealer, ticket: Ticket) -> str:
-    parts = [ticket.read_id, ticket.member_id, ticket.node_id, ticket.holder]
+def write_ticket(sealer: Sealer, ticket: Ticket, now: datetime) -> str:
+    parts = [int((now + LIFE).timestamp()), ticket.read_id, ticket.member_id, ticket.node_id, ticket.holder]
     return sealer.seal(orjson.dumps(parts), PURPOSE).hex()
 
 
-def read_ticket(sealer: Sealer, text: str) -> Ticket | None:
-    """Open a ticket; None for one that this platform did not write."""
+def read_ticket(sealer: Sealer, text: str, now: datetime) -> Ticket | None:
+    """Open a ticket; None for one that this platform did not write, or that is over."""
     with suppress(ValueError, InvalidTag, TypeError):
-        return Ticket(*orjson.loads(sealer.open(bytes.fromhex(text), PURPOSE)))
+        ends, *parts = orjson.loads(sealer.open(bytes.fromhex(text), PURPOSE))
+        return Ticket(*parts) if now.timestamp() < ends else None
     return None

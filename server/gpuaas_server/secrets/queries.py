@@ -18,6 +18,7 @@ from gpuaas_server.secrets.rows import (
     ListedKey,
     NewSecretVersion,
     SecretVersion,
+    VersionToErase,
     WrappedVersion,
     WrappingKeyRow,
 )
@@ -154,11 +155,11 @@ async def project_secrets_unerased(connection: Connection, project_id: str) -> i
     return unerased or 0
 
 
-async def versions_to_erase(connection: Connection, secret_id: str) -> list[int]:
-    return await fetch_values(
+async def versions_to_erase(connection: Connection, secret_id: str) -> list[VersionToErase]:
+    return await fetch_all(
         connection,
-        int,
-        "SELECT version FROM secrets WHERE id = %s AND kept_in = 'openbao' AND destroyed_at IS NOT NULL"
+        VersionToErase,
+        "SELECT version, store_name FROM secrets WHERE id = %s AND kept_in = 'openbao' AND destroyed_at IS NOT NULL"
         " AND erased_at IS NULL ORDER BY version",
         (secret_id,),
     )

@@ -10,6 +10,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.secrets import backends, private_key_queries, queries
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.keys import REWRAP
+from gpuaas_server.secrets.rows import VersionToErase
 from gpuaas_server.secrets.service import ERASE, versions_erase
 
 PORTION = 100
@@ -108,7 +109,7 @@ class Erasure:
     """The versions of a secret that the external store has to erase."""
 
     secret_id: str
-    versions: list[int]
+    versions: list[VersionToErase]
 
 
 class SecretEraseReconciler:
@@ -127,4 +128,5 @@ class SecretEraseReconciler:
         return decision
 
     async def apply(self, tx: Tx, snapshot: Erasure, decision: Erasure) -> None:
-        await queries.versions_erased(tx.connection, decision.secret_id, decision.versions, tx.now)
+        erased = [one.version for one in decision.versions]
+        await queries.versions_erased(tx.connection, decision.secret_id, erased, tx.now)

@@ -54,6 +54,7 @@ class NewSecretVersion:
     wrapped_key: bytes
     sealed_value: bytes | None
     kept_in: str
+    store_name: str | None
     created_at: datetime
 
 
@@ -65,7 +66,16 @@ class SecretVersion:
     wrapped_key: bytes | None
     sealed_value: bytes | None
     kept_in: Backend
+    store_name: str | None
     destroyed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToErase:
+    """A destroyed version whose value the external store still has."""
+
+    version: int
+    store_name: str | None
 
 
 @dataclass(frozen=True, slots=True)

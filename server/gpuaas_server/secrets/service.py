@@ -4,7 +4,9 @@ With the external store, three parts make a secret: the sealed value (there), it
 the key that wraps it (there, never here). A value that was put there for a change that failed is noise that nobody can open.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
@@ -25,7 +27,7 @@ from gpuaas_server.secrets.private_keys import (
     private_key_store,
     private_keys_destroy,
 )
-from gpuaas_server.secrets.rows import NewSecretVersion, SecretVersion
+from gpuaas_server.secrets.rows import NewSecretVersion, SecretVersion, VersionToErase
 from gpuaas_server.secrets.sealed_box import BOX_FORMAT, seal_to
 from gpuaas_server.work import leases
 
@@ -80,26 +82,31 @@ class PreparedSecret:
     wrapped_key: bytes
     sealed_value: bytes | None
     kept_in: str
+    store_name: str | None
 
 
 async def secret_prepare(
     platform: Platform, owner: SecretOwner, clear: bytes, ref: SecretRef | None = None
 ) -> PreparedSecret:
-    """Seal a new secret, or (with `ref`) a further version of one."""
+    """Seal a new secret, or (with `ref`) a further version of one. Several may prepare the same version at once: each puts
+    its value at a name of its own, so that who comes too late takes back nothing but that.
+    """
+    store_name = None if ref is None else f"{ref.secret_id}/{ref.version}-{token_hex(8)}"
     ref = ref or SecretRef(new_id("sec"), 1)
     key, data_key = await backends.current_key(platform), envelope.new_data_key()
     sealed = envelope.seal(data_key, ref, clear)
     wrapped = await backends.wrap(platform, key, ref, data_key)
     if key.backend == "openbao":
-        await OpenBao(platform.settings).put(_name(ref), sealed)
-    return PreparedSecret(ref, owner, key.id, wrapped, None if key.backend == "openbao" else sealed, key.backend)
+        await OpenBao(platform.settings).put(_name(ref, store_name), sealed)
+        return PreparedSecret(ref, owner, key.id, wrapped, None, key.backend, store_name)
+    return PreparedSecret(ref, owner, key.id, wrapped, sealed, key.backend, None)
 
 
 async def secret_discard(platform: Platform, prepared: PreparedSecret) -> None:
     """Remove a value that was not stored after all. When the store is away it stays there, and harms nobody."""
     if prepared.kept_in == "openbao":
         try:
-            await OpenBao(platform.settings).erase(_name(prepared.ref))
+            await OpenBao(platform.settings).erase(_name(prepared.ref, prepared.store_name))
         except Problem:
             return  # already in the log
 
@@ -118,6 +125,7 @@ async def secret_store(tx: Tx, prepared: PreparedSecret) -> None:
         wrapped_key=prepared.wrapped_key,
         sealed_value=prepared.sealed_value,
         kept_in=prepared.kept_in,
+        store_name=prepared.store_name,
         created_at=tx.now,
     )
     await queries.secret_insert(tx.connection, row)
@@ -142,7 +150,7 @@ async def _open(platform: Platform, ref: SecretRef, row: SecretVersion, key: Wra
     data_key = await backends.unwrap(platform, key, ref, row.wrapped_key)
     sealed = row.sealed_value
     if row.kept_in == "openbao":
-        sealed = await OpenBao(platform.settings).get(_name(ref))
+        sealed = await OpenBao(platform.settings).get(_name(ref, row.store_name))
     if sealed is None:
         raise unreadable(ref)
     return envelope.open_sealed(data_key, ref, sealed)
@@ -164,10 +172,10 @@ async def destroy_portion(tx: Tx, project_id: str, portion: int) -> int:
     return await queries.project_secrets_unerased(tx.connection, project_id)
 
 
-def _name(ref: SecretRef) -> str:
-    return f"{ref.secret_id}/{ref.version}"
+def _name(ref: SecretRef, store_name: str | None) -> str:
+    return store_name or f"{ref.secret_id}/{ref.version}"
 
 
-async def versions_erase(platform: Platform, secret_id: str, versions: list[int]) -> None:
-    for version in versions:
-        await OpenBao(platform.settings).erase(_name(SecretRef(secret_id, version)))
+async def versions_erase(platform: Platform, secret_id: str, versions: Sequence[VersionToErase]) -> None:
+    for one in versions:
+        await OpenBao(platform.settings).erase(_name(SecretRef(secret_id, one.version), one.store_name))

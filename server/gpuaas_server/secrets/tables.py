@@ -38,6 +38,7 @@ secrets = sa.Table(
     sa.Column("kept_in", sa.Text, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("destroyed_at", Timestamp),
+    sa.Column("store_name", sa.Text),  # where the external store has it; null: at its id and version
     sa.Column("erased_at", Timestamp),  # since when the external store does not have it either
     sa.CheckConstraint(f"kept_in IN {BACKENDS}", name="secrets_kept_in"),
     sa.CheckConstraint("(destroyed_at IS NULL) = (wrapped_key IS NOT NULL)", name="secrets_destroyed"),

@@ -20,8 +20,20 @@ from tests_support.served import Served
 
 RECIPIENT = base64.b64encode(X25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
 PUBLIC_KEY = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
-WALLED = ("app_operations", "app_instances", "app_members", "app_instance_events")
+WALLED = ("app_operations", "app_instances", "app_members", "app_instance_events", "instance_secrets", "secrets")
 HIDDEN = ("users", "role_bindings", "service_accounts", "service_account_keys", "ssh_keys", "access_credentials")
+
+
+SECRET = {"key": "cluster-key", "source": "generated"}
+
+
+async def _running_with_secret(tenant: AppSite, number: int = 0) -> str:
+    place = _one(tenant, number)
+    instance_id, operation_id = await tenant.created(f"i-{number}", version="1.5.0", placement_intent=place)
+    await tenant.controller.does(operation_id, "claim")
+    await tenant.controller.does(operation_id, "secrets", recipient_key=RECIPIENT)
+    await tenant.controller.does(operation_id, "complete")
+    return instance_id
 
 
 async def _count(world: AppSite, scope: Scope, table: str) -> int:
@@ -169,9 +181,10 @@ async def test_a_binding_that_is_deleted_ends_all_leases_elsewhere_and_none_at_h
 async def test_the_database_alone_keeps_a_controller_to_what_is_consented(served: Served) -> None:
     """The scope that the gate sets is wide on purpose: the policy is taken for broken."""
     await served.consent()
-    instance_id = await served.tenant.running(nodes=1)
+    await served.publisher.publish(version="1.5.0", secrets=[SECRET])
+    instance_id = await _running_with_secret(served.tenant)
     served.stranger.controller = await served.stranger.another_controller()  # the way of before
-    await served.stranger.running(nodes=1)
+    await _running_with_secret(served.stranger)
     account = served.controller.account_id
     for table in WALLED:
         assert await _count(served.tenant, Scope(served.tenant.tenant_id, controller=account), table) > 0, table
@@ -189,6 +202,40 @@ async def test_the_database_alone_keeps_a_controller_to_what_is_consented(served
     async with served.publisher.platform.database.connection(Scope(served.tenant.tenant_id, controller=account)) as c:
         with pytest.raises(InsufficientPrivilege):
             await c.execute("UPDATE app_instances SET app_slug = 'another' WHERE id = %s", (instance_id,))
+
+
+async def test_a_controller_has_the_secrets_of_its_app_and_the_database_hides_those_of_another(served: Served) -> None:
+    """From the first read to the end of the instance, all that the platform does for it happens in the controller's scope."""
+    await served.consent()
+    await served.publisher.publish(version="1.5.0", secrets=[SECRET])
+    tenant, database = served.tenant, served.tenant.platform.database
+    instance_id, other = [await _running_with_secret(tenant, number) for number in range(2)]
+    async with database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_instances SET app_slug = 'another' WHERE id = %s", (other,))
+    scope = Scope(tenant.tenant_id, controller=served.controller.account_id)
+    assert [await _count(tenant, scope, table) for table in ("instance_secrets", "secrets")] == [1, 1]
+    async with database.connection(scope) as connection:
+        for change in ("UPDATE instance_secrets SET version = 9", "UPDATE secrets SET purpose = 'mine'"):
+            cursor = await connection.execute(f"{change} RETURNING 1".encode())
+            assert len(await cursor.fetchall()) == 1, change
+        await connection.execute("UPDATE instance_secrets SET version = 1")
+        await connection.execute("UPDATE secrets SET purpose = 'instance_secret'")  # without a word that reads
+    async with database.connection(PLATFORM) as connection:
+        cursor = await connection.execute("SELECT count(*) AS n FROM secrets WHERE purpose = 'instance_secret'")
+        assert (await cursor.fetchone() or {})["n"] == 2
+    rotation = await tenant.asked(instance_id, "secrets/cluster-key/rotate")
+    await tenant.controller.does(rotation, "claim")
+    (read,) = (await tenant.controller.does(rotation, "secrets", recipient_key=RECIPIENT))["items"]
+    assert (read["version"], read["previous_sealed"] is None, read["rotated"]) == (2, False, True)
+    await tenant.controller.does(rotation, "complete")
+    await tenant.controller.carry_out(await tenant.asked(instance_id, "decommission"))
+    await tenant.settle()
+    async with database.connection(PLATFORM) as connection:
+        cursor = await connection.execute(
+            "SELECT version, destroyed_at IS NULL AS lives FROM secrets ORDER BY id, version"
+        )
+        left = [(row["version"], row["lives"]) for row in await cursor.fetchall()]
+    assert left == [(1, False), (2, False), (1, True)]  # the other app's stays
 
 
 async def test_a_controller_of_another_publisher_gains_nothing_by_the_same_slug(served: Served) -> None:

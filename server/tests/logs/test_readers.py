@@ -1,16 +1,18 @@
 """What waits for a reader is bounded, and goes to the right process."""
 
-from datetime import UTC, datetime
+import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.logs import delivery
 from gpuaas_server.logs.delivery import LogDelivery
 from gpuaas_server.logs.readers import MOST_CHARACTERS, MOST_WAITING, LogReader, LogReaders, Portion
 from gpuaas_server.logs.schemas import LogLine, LogPortion, PortionLine
-from gpuaas_server.logs.tickets import Ticket, write_ticket
-from gpuaas_server.peers.service import PeerServer
+from gpuaas_server.logs.tickets import LIFE, Ticket, write_ticket
+from gpuaas_server.peers.service import PeerServer, StreamChannel
 
 NODE, READ, MEMBER = "nod_1", "lgr_1", "mem_1"
 
@@ -58,14 +60,14 @@ def test_readers_of_one_host_are_limited_and_those_of_another_are_not() -> None:
 async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of_their_node(platform: Platform) -> None:
     here, there = LogReaders(4), LogReaders(4)
     reading, receiving = PeerServer(platform), PeerServer(platform)
-    LogDelivery(platform.sealer, here, reading)
-    elsewhere = LogDelivery(platform.sealer, there, receiving)
+    LogDelivery(platform, here, reading)
+    elsewhere = LogDelivery(platform, there, receiving)
     lines = [
         PortionLine(cursor=f"s=1;i={n:x}", at=n, source="a.service", text="\u00e4" * 4000, priority=3, cut=False)
         for n in range(300)
     ]
     async with reading.running(), receiving.running():
-        ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, reading.address))
+        ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, reading.address), platform.clock())
         body = LogPortion(ticket=ticket, lines=lines, left_out=7, more=True)
         with here.reading(READ, NODE) as reader:
             assert not await elsewhere.deliver("nod_2", READ, body)
@@ -80,3 +82,57 @@ async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of
         assert (taken.lines[0].level, taken.lines[0].member_id, taken.more) == ("error", MEMBER, True)
         assert not await elsewhere.deliver(NODE, READ, body)
     assert not await elsewhere.deliver(NODE, READ, body)
+
+
+async def test_a_peer_that_falls_silent_holds_a_portion_for_a_short_time(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent, receiving = PeerServer(platform), PeerServer(platform)
+    taker = LogDelivery(platform, LogReaders(4), receiving)
+    over = asyncio.Event()
+
+    async def take_nothing(_: str, channel: StreamChannel) -> None:
+        await channel.send({"type": "ready"})
+        await over.wait()
+
+    silent.offer(delivery.KIND, take_nothing)
+    monkeypatch.setattr(delivery, "SECONDS", 0.2)
+    lines = [
+        PortionLine(cursor=f"s=1;i={n:x}", at=n, source="a.service", text="x" * 4000, priority=3, cut=False)
+        for n in range(500)
+    ]
+    async with silent.running(), receiving.running(), asyncio.timeout(30):
+        ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, silent.address), platform.clock())
+        for some in (lines[:1], lines):
+            body = LogPortion(ticket=ticket, lines=some, left_out=0, more=False)
+            assert not await taker.deliver(NODE, READ, body)
+        over.set()
+
+
+async def test_lines_that_nobody_reads_are_not_even_cleaned_and_a_ticket_ends(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = LogReaders(4)
+    reading, receiving = PeerServer(platform), PeerServer(platform)
+    local, elsewhere = LogDelivery(platform, here, reading), LogDelivery(platform, LogReaders(4), receiving)
+    cleaned: list[str] = []
+
+    def portion_of(member_id: str, *_: object) -> Portion:
+        cleaned.append(member_id)
+        return Portion()
+
+    monkeypatch.setattr(delivery, "portion_of", portion_of)
+    async with reading.running(), receiving.running():
+        ticket = Ticket(READ, MEMBER, NODE, reading.address)
+        sealed, old = (
+            write_ticket(platform.sealer, ticket, platform.clock() - age) for age in (LIFE - timedelta(minutes=1), LIFE)
+        )
+        body = LogPortion(ticket=sealed, lines=[], left_out=0, more=False)
+        for taker in (local, elsewhere):
+            assert not await taker.deliver(NODE, READ, body)
+        assert not cleaned
+        with here.reading(READ, NODE):
+            for taker in (local, elsewhere):
+                assert await taker.deliver(NODE, READ, body)
+                assert not await taker.deliver(NODE, READ, body.model_copy(update={"ticket": old}))
+    assert cleaned == [MEMBER, MEMBER]

@@ -1,0 +1,40 @@
+"""Places for those who look into journals: few on a host, and one for each allocation, so that none takes them all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpuaas_agent.failures import TaskFailure
+
+MOST_PLACES = 2
+
+
+class JournalBusy(TaskFailure):
+    def __init__(self) -> None:
+        super().__init__("journal_busy", "Others read the journals of this host", "Try again.", retryable=True)
+
+
+class Places:
+    def __init__(self, most: int = MOST_PLACES) -> None:
+        self._most = most
+        self._changed = threading.Condition()
+        self._taken: set[str] = set()  # allocations
+
+    @contextmanager
+    def taken(self, allocation_id: str, seconds: float) -> Iterator[None]:
+        """Hold the allocation's place. Raises JournalBusy when it is not free in time."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._is_free(allocation_id), seconds):
+                raise JournalBusy
+            self._taken.add(allocation_id)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken.remove(allocation_id)
+                self._changed.notify_all()
+
+    def _is_free(self, allocation_id: str) -> bool:
+        return allocation_id not in self._taken and len(self._taken) < self._most
