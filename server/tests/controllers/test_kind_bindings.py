@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from psycopg.errors import ForeignKeyViolation
 
 from gpuaas_server.controllers.service import leased_without_right
 from gpuaas_server.kernel.database import PLATFORM, Scope
+from gpuaas_server.kernel.ids import new_id
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 from tests_support.manifests import version_text
@@ -220,3 +222,16 @@ async def test_only_accounts_of_the_platforms_own_project_are_bound_to_a_kind(by
     assert (derived["kind_binding_id"], derived["allowed_actions"]) == (by_kind.binding_id, [])
     gone = await world.admin.call("DELETE", f"{by_kind.publisher.path}/controller-bindings/{derived['id']}")
     assert gone.status_code == 404
+
+
+async def test_a_binding_by_kind_names_the_account_of_its_kind_binding(by_kind: Served, world: AppSite) -> None:
+    """So says the database: an id of a kind binding is no leave to join any account to any app."""
+    forged = (
+        "INSERT INTO controller_bindings (id, tenant_id, project_id, app_id, app_slug, service_account_id,"
+        " service_account_name, created_by, created_at, kind_binding_id) SELECT %s, %s, %s, app_id, app_slug, %s,"
+        " 'forged', created_by, created_at, kind_binding_id FROM controller_bindings WHERE kind_binding_id = %s"
+    )
+    place = (world.tenant_id, world.project_id, world.controller.account_id)
+    async with world.platform.database.connection(PLATFORM) as connection:
+        with pytest.raises(ForeignKeyViolation, match="controller_bindings_kind_binding"):
+            await connection.execute(forged, (new_id("cbd"), *place, by_kind.binding_id))
