@@ -58,12 +58,14 @@ async def controller_kind_binding_list(
 
 async def controller_kind_binding_delete(tx: Tx, project_id: str, kind_binding_id: str) -> None:
     """End it for all apps at once, with the bindings that follow from it: the leases of their operations end too."""
-    slugs = await queries.slugs_of_kind_binding(tx.connection, kind_binding_id)
+    derived = await queries.bindings_of_kind_binding(tx.connection, kind_binding_id)
     row = await queries.kind_binding_delete(tx.connection, project_id, kind_binding_id)
     if row is None:
         raise not_found("controller kind binding", kind_binding_id)
-    await identity.change_controlled_apps(tx, row.service_account_id, add=(), remove=slugs)
+    await identity.change_controlled_apps(tx, row.service_account_id, add=(), remove=[one.app_slug for one in derived])
     await leases.enqueue(tx, identity.CONTROLLER_LEASES_END, [row.service_account_id])
+    # Another kind binding may serve them: of an account that is bound to two kinds, an app has only one binding.
+    await leases.enqueue(tx, APP_SERVICE, [one.app_id for one in derived])
     await _record(tx, "delete", "deleted", row)
 
 

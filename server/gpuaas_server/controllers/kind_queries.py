@@ -71,9 +71,13 @@ async def kind_binding_delete(connection: Connection, project_id: str, binding_i
     )
 
 
-async def slugs_of_kind_binding(connection: Connection, binding_id: str) -> list[str]:
-    return await fetch_values(
-        connection, str, "SELECT app_slug FROM controller_bindings WHERE kind_binding_id = %s", (binding_id,)
+async def bindings_of_kind_binding(connection: Connection, binding_id: str) -> list[BindingRow]:
+    """List the bindings that follow from it."""
+    return await fetch_all(
+        connection,
+        BindingRow,
+        f"SELECT {columns_of(BindingRow)} FROM controller_bindings WHERE kind_binding_id = %s ORDER BY id",
+        (binding_id,),
     )
 
 

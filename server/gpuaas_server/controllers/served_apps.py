@@ -19,6 +19,11 @@ MOST_TENANTS = 500  # that one transaction gives an app to
 
 
 async def change_bindings(tx: Tx, app: ServedAppFacts, changes: BindingChanges) -> None:
+    # First what goes: an app has one binding per account, and the account may be bound to two of its kinds.
+    for gone in changes.remove:
+        await kind_queries.derived_binding_delete(tx.connection, gone.id)
+        await identity.change_controlled_apps(tx, gone.service_account_id, add=(), remove=[app.slug])
+        await leases.enqueue(tx, identity.CONTROLLER_LEASES_END, [gone.service_account_id])
     for one in changes.add:
         row = BindingRow(
             id=new_id("cbd"),
@@ -35,10 +40,6 @@ async def change_bindings(tx: Tx, app: ServedAppFacts, changes: BindingChanges) 
         await queries.binding_insert(tx.connection, row)
         await identity.change_controlled_apps(tx, one.service_account_id, add=[app.slug], remove=())
         tx.wakeups.add(operations.controller_topic(one.project_id))  # its poll must learn of the app
-    for gone in changes.remove:
-        await kind_queries.derived_binding_delete(tx.connection, gone.id)
-        await identity.change_controlled_apps(tx, gone.service_account_id, add=(), remove=[app.slug])
-        await leases.enqueue(tx, identity.CONTROLLER_LEASES_END, [gone.service_account_id])
     if changes.add or changes.remove:
         tx.wakeups |= {identity.TOPIC, operations.app_topic(app.slug)}
     tx.audited = True

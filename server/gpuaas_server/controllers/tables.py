@@ -22,7 +22,7 @@ controller_bindings = sa.Table(
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     # Of a binding that follows from a kind binding: the account is the platform's, and the app anybody's.
-    sa.Column("kind_binding_id", text_id(), sa.ForeignKey("controller_kind_bindings.id", ondelete="CASCADE")),
+    sa.Column("kind_binding_id", text_id()),
     sa.Column(
         "own_project_id",
         text_id(),
@@ -34,6 +34,13 @@ controller_bindings = sa.Table(
         ["app_id", "own_project_id"], ["apps.id", "apps.project_id"], name="controller_bindings_own_app"
     ),
     sa.ForeignKeyConstraint(["app_id"], ["apps.id"], name="controller_bindings_app"),
+    # It names the account of its kind binding, no other.
+    sa.ForeignKeyConstraint(
+        ["kind_binding_id", "service_account_id", "project_id"],
+        [f"controller_kind_bindings.{name}" for name in ("id", "service_account_id", "project_id")],
+        name="controller_bindings_kind_binding",
+        ondelete="CASCADE",
+    ),
     sa.ForeignKeyConstraint(
         ["service_account_id", "project_id"],
         ["service_accounts.id", "service_accounts.project_id"],
@@ -62,6 +69,7 @@ controller_kind_bindings = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.CheckConstraint("artifact_kind IN ('launchable', 'oci')", name="controller_kind_bindings_kind"),
     sa.UniqueConstraint("artifact_kind", "service_account_id", name="controller_kind_bindings_one_per_account"),
+    sa.UniqueConstraint("id", "service_account_id", "project_id", name="controller_kind_bindings_of_account"),
     sa.ForeignKeyConstraint(
         ["service_account_id", "project_id"],
         ["service_accounts.id", "service_accounts.project_id"],

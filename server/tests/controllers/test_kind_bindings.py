@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from psycopg.errors import ForeignKeyViolation
 
-from gpuaas_server.controllers.service import leased_without_right
+from gpuaas_server.controllers.service import app_changed, leased_without_right
+from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
+from gpuaas_server.kernel.ids import new_id
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 from tests_support.manifests import version_text
@@ -220,3 +223,40 @@ async def test_only_accounts_of_the_platforms_own_project_are_bound_to_a_kind(by
     assert (derived["kind_binding_id"], derived["allowed_actions"]) == (by_kind.binding_id, [])
     gone = await world.admin.call("DELETE", f"{by_kind.publisher.path}/controller-bindings/{derived['id']}")
     assert gone.status_code == 404
+
+
+async def test_a_binding_by_kind_names_the_account_of_its_kind_binding(by_kind: Served, world: AppSite) -> None:
+    """So says the database: an id of a kind binding is no leave to join any account to any app."""
+    forged = (
+        "INSERT INTO controller_bindings (id, tenant_id, project_id, app_id, app_slug, service_account_id,"
+        " service_account_name, created_by, created_at, kind_binding_id) SELECT %s, %s, %s, app_id, app_slug, %s,"
+        " 'forged', created_by, created_at, kind_binding_id FROM controller_bindings WHERE kind_binding_id = %s"
+    )
+    place = (world.tenant_id, world.project_id, world.controller.account_id)
+    async with world.platform.database.connection(PLATFORM) as connection:
+        with pytest.raises(ForeignKeyViolation, match="controller_bindings_kind_binding"):
+            await connection.execute(forged, (new_id("cbd"), *place, by_kind.binding_id))
+
+
+@pytest.mark.parametrize("end", ["kind binding", "version"])
+async def test_an_account_of_two_kinds_serves_by_the_other_when_one_ends(
+    by_kind: Served, world: AppSite, end: str
+) -> None:
+    await world.publish(version="2.0.0")
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_versions SET artifact_kind = 'oci' WHERE version = '2.0.0'")
+    path = f"{by_kind.publisher.path}/controller-kind-bindings"
+    body = {"artifact_kind": "oci", "service_account_id": by_kind.controller.account_id}
+    other = await world.admin.post(path, body)
+    await world.settle()
+    if end == "kind binding":
+        assert (await world.admin.call("DELETE", f"{path}/{by_kind.binding_id}")).status_code == 204
+    else:
+        async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+            await tx.connection.execute("UPDATE app_versions SET status = 'retired' WHERE artifact_kind = 'launchable'")
+            (app,) = (await world.admin.get("/apps"))["items"]
+            await app_changed(tx, app["id"])
+    await world.settle()
+    (derived,) = (await world.admin.get(f"{by_kind.publisher.path}/controller-bindings"))["items"]
+    assert (derived["app_slug"], derived["kind_binding_id"]) == ("echo", other["id"])
+    assert await controlled(by_kind) == ["containers", "echo"]

@@ -12,6 +12,7 @@ CREATE TABLE controller_kind_bindings (
   PRIMARY KEY (id),
   CONSTRAINT controller_kind_bindings_kind CHECK (artifact_kind IN ('launchable', 'oci')),
   CONSTRAINT controller_kind_bindings_one_per_account UNIQUE (artifact_kind, service_account_id),
+  CONSTRAINT controller_kind_bindings_of_account UNIQUE (id, service_account_id, project_id),
   CONSTRAINT controller_kind_bindings_own_account FOREIGN KEY (service_account_id, project_id)
     REFERENCES service_accounts (id, project_id) ON DELETE CASCADE,
   CONSTRAINT controller_kind_bindings_own_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects (id, tenant_id)
@@ -20,14 +21,17 @@ CREATE INDEX controller_kind_bindings_by_project ON controller_kind_bindings (pr
 SELECT raise_tenant_wall('controller_kind_bindings');
 
 -- The binding of one app that follows from a kind binding is a row like any other, so that every policy and query holds for it
--- too. Only such a row may join an app to a service account of another project: of the others, own_project_id is not null.
+-- too. Only such a row may join an app to a service account of another project: of the others, own_project_id is not null. And
+-- it joins the app to the account of its kind binding, no other.
 ALTER TABLE controller_bindings
-  ADD COLUMN kind_binding_id TEXT COLLATE "C" REFERENCES controller_kind_bindings (id) ON DELETE CASCADE,
+  ADD COLUMN kind_binding_id TEXT COLLATE "C",
   ADD COLUMN own_project_id TEXT COLLATE "C" GENERATED ALWAYS AS
     (CASE WHEN kind_binding_id IS NULL THEN project_id END) STORED,
   DROP CONSTRAINT controller_bindings_own_app,
   ADD CONSTRAINT controller_bindings_own_app FOREIGN KEY (app_id, own_project_id) REFERENCES apps (id, project_id),
-  ADD CONSTRAINT controller_bindings_app FOREIGN KEY (app_id) REFERENCES apps (id);
+  ADD CONSTRAINT controller_bindings_app FOREIGN KEY (app_id) REFERENCES apps (id),
+  ADD CONSTRAINT controller_bindings_kind_binding FOREIGN KEY (kind_binding_id, service_account_id, project_id)
+    REFERENCES controller_kind_bindings (id, service_account_id, project_id) ON DELETE CASCADE;
 CREATE INDEX controller_bindings_by_kind_binding ON controller_bindings (kind_binding_id);
 
 ALTER TABLE controller_consents

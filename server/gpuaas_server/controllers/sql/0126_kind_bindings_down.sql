@@ -31,6 +31,7 @@ ALTER TABLE controller_consents DROP CONSTRAINT controller_consents_given_with, 
 DELETE FROM controller_bindings WHERE kind_binding_id IS NOT NULL;
 DROP INDEX controller_bindings_by_kind_binding;
 ALTER TABLE controller_bindings
+  DROP CONSTRAINT controller_bindings_kind_binding,
   DROP CONSTRAINT controller_bindings_app,
   DROP CONSTRAINT controller_bindings_own_app,
   DROP COLUMN own_project_id,
