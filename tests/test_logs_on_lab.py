@@ -35,7 +35,7 @@ printf 'the end\n'
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[EchoLab]:
-    with echo_lab("logs", log_readers_per_host="3") as made, at_work(Echo(), made.controller()):
+    with echo_lab("logs", log_readers_per_host="12") as made, at_work(Echo(), made.controller()):
         yield made
 
 
@@ -210,13 +210,13 @@ def test_a_flood_is_shown_in_part_and_counted_and_nobody_else_waits(
     assert shown + left_out >= 20000
 
 
-def test_the_readers_of_a_host_are_limited(lab: EchoLab, instance: str, person: Client) -> None:
+def test_the_readers_of_an_allocation_are_limited(lab: EchoLab, instance: str, person: Client) -> None:
     relay = lab.member(instance, "relay")
     with followed(lab, instance, relay.id), followed(lab, instance, relay.id), followed(lab, instance, relay.id):
         with pytest.raises(GpuaasError) as refused:
             person.logs.read(lab.project_id, instance, member=relay.id)
         assert refused.value.code == "too_many_streams"
-        assert refused.value.details["limit"] == "host"
+        assert refused.value.details["limit"] == "allocation"
         assert person.logs.tail(lab.project_id, instance, 5, member=lab.member(instance, "hub").id)
 
 

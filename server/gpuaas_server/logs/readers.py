@@ -60,31 +60,36 @@ class LogReader:
 
 
 class LogReaders:
-    """The readers of this process, by the id of the read. Those of one host are limited, whoever they are."""
+    """The readers of this process, by the id of the read. Those of one host are limited, whoever they are; one allocation
+    has a quarter of them at most, so that its readers leave some to the other tenants of the host.
+    """
 
     def __init__(self, most_per_host: int) -> None:
-        self._most = most_per_host
+        self._most = {"host": most_per_host, "allocation": max(1, most_per_host // 4)}
         self._readers: dict[str, LogReader] = {}
-        self._of_host: Counter[str] = Counter()
+        self._places: Counter[str] = Counter()  # hosts and allocations
 
     @contextmanager
-    def reading(self, read_id: str, node_id: str) -> Iterator[LogReader]:
-        if self._of_host[node_id] >= self._most:
-            raise Problem(
-                "too_many_streams",
-                f"{self._most} readers read the logs of this host, which is its limit.",
-                {"limit": "host", "streams": self._most},
-                {"Retry-After": RETRY_SECONDS},
-            )
-        self._of_host[node_id] += 1
+    def reading(self, read_id: str, node_id: str, allocation_id: str) -> Iterator[LogReader]:
+        for limit, place in (("allocation", allocation_id), ("host", node_id)):
+            self._refuse_too_many(limit, place)
+        self._places.update((node_id, allocation_id))
         reader = self._readers[read_id] = LogReader()
         try:
             yield reader
         finally:
             del self._readers[read_id]
-            self._of_host[node_id] -= 1
-            if not self._of_host[node_id]:
-                del self._of_host[node_id]
+            self._places -= Counter((node_id, allocation_id))  # it forgets those that have none
+
+    def _refuse_too_many(self, limit: str, place: str) -> None:
+        most = self._most[limit]
+        if self._places[place] >= most:
+            raise Problem(
+                "too_many_streams",
+                f"The limit for the logs of this {limit} is {most} {'reader' if most == 1 else 'readers'} at a time.",
+                {"limit": limit, "streams": most},
+                {"Retry-After": RETRY_SECONDS},
+            )
 
     def has(self, read_id: str) -> bool:
         return read_id in self._readers

@@ -59,7 +59,9 @@ async def log_page(context: ReadContext, query: LogQuery) -> LogPage:
     """Ask the member's host for one page, and wait for it."""
     read_id = new_id("lgr")
     async with AsyncExitStack() as stack:
-        reader = stack.enter_context(context.readers.reading(read_id, context.target.node_id))
+        reader = stack.enter_context(
+            context.readers.reading(read_id, context.target.node_id, context.target.allocation_id)
+        )
         woken = await stack.enter_async_context(context.platform.wakeups.waiting(topic(read_id)))
         await ask_host(context, read_id, 1, query)
         portion = await wait_for_lines(context, read_id, reader, woken, ANSWER_SECONDS)

@@ -49,7 +49,9 @@ async def _follow(
     read_id = new_id("lgr")
     wakeups = context.platform.wakeups
     async with AsyncExitStack() as stack:
-        reader = stack.enter_context(context.readers.reading(read_id, context.target.node_id))
+        reader = stack.enter_context(
+            context.readers.reading(read_id, context.target.node_id, context.target.allocation_id)
+        )
         woken = await stack.enter_async_context(wakeups.waiting(topic(read_id)))
         generation, tries, cursor = 1, 1, query.cursor
         await ask_host(context, read_id, generation, query)

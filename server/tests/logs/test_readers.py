@@ -1,6 +1,7 @@
 """What waits for a reader is bounded, and goes to the right process."""
 
 import asyncio
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,7 +15,7 @@ from gpuaas_server.logs.schemas import LogLine, LogPortion, PortionLine
 from gpuaas_server.logs.tickets import LIFE, Ticket, write_ticket
 from gpuaas_server.peers.service import PeerServer, StreamChannel
 
-NODE, READ, MEMBER = "nod_1", "lgr_1", "mem_1"
+NODE, READ, MEMBER, ALLOCATION = "nod_1", "lgr_1", "mem_1", "alc_1"
 
 
 def line(number: int, text: str = "x") -> LogLine:
@@ -51,10 +52,28 @@ def test_a_portion_that_comes_twice_is_shown_once() -> None:
 
 def test_readers_of_one_host_are_limited_and_those_of_another_are_not() -> None:
     readers = LogReaders(1)
-    with readers.reading("lgr_a", NODE), pytest.raises(Problem, match="limit"), readers.reading("lgr_b", NODE):
+    with readers.reading("lgr_a", NODE, "alc_1"):
+        with pytest.raises(Problem, match="this host is 1 reader at"), readers.reading("lgr_b", NODE, "alc_2"):
+            pass
+    with readers.reading("lgr_c", "nod_2", "alc_3"), readers.reading("lgr_d", NODE, "alc_1"):
         pass
-    with readers.reading("lgr_c", "nod_2"), readers.reading("lgr_d", NODE):
-        pass
+
+
+def test_one_allocation_has_a_quarter_of_its_hosts_readers() -> None:
+    readers = LogReaders(8)
+    with ExitStack() as stack:
+        for number in range(2):
+            stack.enter_context(readers.reading(f"lgr_{number}", NODE, "alc_1"))
+        with pytest.raises(Problem) as refused, readers.reading("lgr_2", NODE, "alc_1"):
+            pass
+        assert refused.value.details == {"limit": "allocation", "streams": 2}
+        for number in range(3, 9):
+            stack.enter_context(readers.reading(f"lgr_{number}", NODE, f"alc_{number}"))
+        with pytest.raises(Problem, match="this host is 8 readers"), readers.reading("lgr_9", NODE, "alc_9"):
+            pass
+    assert not readers._places
+    with readers.reading("lgr_1", NODE, "alc_1"):
+        assert readers.has("lgr_1")
 
 
 async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of_their_node(platform: Platform) -> None:
@@ -69,7 +88,7 @@ async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of
     async with reading.running(), receiving.running():
         ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, reading.address), platform.clock())
         body = LogPortion(ticket=ticket, lines=lines, left_out=7, more=True)
-        with here.reading(READ, NODE) as reader:
+        with here.reading(READ, NODE, ALLOCATION) as reader:
             assert not await elsewhere.deliver("nod_2", READ, body)
             assert not await elsewhere.deliver(NODE, "lgr_other", body)
             forged = body.model_copy(update={"ticket": ticket[:-2] + ("00" if ticket[-2:] != "00" else "11")})
@@ -131,7 +150,7 @@ async def test_lines_that_nobody_reads_are_not_even_cleaned_and_a_ticket_ends(
         for taker in (local, elsewhere):
             assert not await taker.deliver(NODE, READ, body)
         assert not cleaned
-        with here.reading(READ, NODE):
+        with here.reading(READ, NODE, ALLOCATION):
             for taker in (local, elsewhere):
                 assert await taker.deliver(NODE, READ, body)
                 assert not await taker.deliver(NODE, READ, body.model_copy(update={"ticket": old}))
