@@ -1,6 +1,8 @@
 """Pulls an image by its digest with a secret that is never on a disk or in a process list, and names it for the member."""
 
 import base64
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -32,15 +34,30 @@ def tag_of(name, digest):
     return f"{name}:{digest.partition(':')[2][:32]}"
 
 
+@contextlib.contextmanager
+def images_locked():
+    """Members of an instance work on one host at the same time. The engine fails to list images while another process
+    removes one, and of two members with the same image each would leave it to the other. A folder that is always there is
+    the lock, so that no file is left.
+    """
+    folder = os.open("/run", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def images():
-    """The engine lists an image once for each of its names."""
+    """The engine lists an image once for each of its names. Caller must hold the lock of the images."""
     found = run_or_fail([ENGINE, "images", "--all", "--format=json", "--no-trunc", "--digests"], "image_pull_failed")
     return list({one["Id"]: one for one in json.loads(found or "[]") or []}.values())
 
 
 def find(digest, reference):
     """The image that the engine knows by this reference and whose manifest has this digest."""
-    named = [one for one in images() if reference in (one.get("RepoDigests") or ())]
+    with images_locked():
+        named = [one for one in images() if reference in (one.get("RepoDigests") or ())]
     return next((one for one in named if digest in digests_of(one)), None)
 
 
@@ -88,6 +105,12 @@ def forget_images(request):
 
 def remove_images(name, keep=None, digests=()):
     """Take this member's names off its images. An image that no member needs is removed; one in use stays."""
+    with images_locked():
+        return remove_names(name, keep, digests)
+
+
+def remove_names(name, keep, digests):
+    """Caller must hold the lock of the images."""
     removed = []
     for image in images():
         names = image.get("Names") or []
