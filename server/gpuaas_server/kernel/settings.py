@@ -254,9 +254,7 @@ class Settings(BaseSettings):
         default=8, ge=1, description="Largest number of open terminals on one allocation."
     )
     terminals_per_user: int = Field(default=16, ge=1, description="Largest number of open terminals of one person.")
-    log_readers_per_host: int = Field(
-        default=16, ge=1, description="Most readers of one host's logs at an api; a quarter of one allocation's."
-    )
+    log_readers_per_host: int = Field(default=16, ge=1, description="Log readers per host; a quarter per allocation.")
     peer_bind: str = Field(
         default="127.0.0.1:0",
         description="Address at which api processes reach each other, for a terminal or a log whose two streams are at"
