@@ -25,7 +25,7 @@ test: setup ## Run every test on real parts
 	@tools/test-parts && tools/test
 
 test-slow: setup ## The long tiers: more examples, more kills, larger fleets
-	@tools/test-parts && GPUAAS_TEST_SLOW=1 tools/test -m "slow or not slow"
+	@export GPUAAS_TEST_SLOW=1; tools/test-parts && tools/test -m "slow or not slow"
 
 lint: setup ## ruff, mypy --strict, import-linter, word check, and the console's own
 	@tools/lint
@@ -49,7 +49,7 @@ screenshots: setup ## Take pictures of every page of the console into docs/image
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
 	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
-	@for f in apps/catalogue/gpuaas_catalogue/apps/*/requirements; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --only-binary :all: --python-version 3.11 --python-platform x86_64-manylinux_2_36 $$f.in -o $$f.txt; done
+	@for f in $$(find apps/catalogue/gpuaas_catalogue/apps -name requirements.in); do d=$${f%/*}; o=; [ ! -f $$d/overrides.txt ] || o="--override $$d/overrides.txt"; .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --only-binary :all: --python-version 3.11 --python-platform x86_64-manylinux_2_36 $$o $$f -o $$d/requirements.txt; done
 	@tools/with-node npm run --silent lock
 
 clean: ## Remove data, caches, and what this checkout left of lab fleets

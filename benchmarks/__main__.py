@@ -11,11 +11,14 @@ from math import nan
 from rich.console import Console
 
 from benchmarks import (
+    blobs,
     claims,
     console,
+    controllers,
     fairness,
     fanout,
     instances,
+    launch,
     machine,
     operations,
     polling,
@@ -43,6 +46,7 @@ ALL = {
     "reads": Benchmark(reads.run, reads.HOW),
     "polling": Benchmark(polling.run, polling.HOW),
     "operations": Benchmark(operations.run, operations.HOW),
+    "controllers": Benchmark(controllers.run, controllers.HOW),
     "instances": Benchmark(instances.run, instances.HOW),
     "fanout": Benchmark(fanout.run, fanout.HOW),
     "fairness": Benchmark(fairness.run, fairness.HOW),
@@ -51,6 +55,8 @@ ALL = {
     "release": Benchmark(release.run, release.HOW),
     "terminals": Benchmark(terminals.run, terminals.HOW),
     "slurm": Benchmark(slurm.run, slurm.HOW),
+    "launch": Benchmark(launch.run, launch.HOW),
+    "blobs": Benchmark(blobs.run, blobs.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
     "soak": Benchmark(soak.run, soak.HOW),
     "recovery": Benchmark(recovery.run, recovery.HOW),
@@ -75,6 +81,7 @@ def main() -> None:
     parser.add_argument(
         "--cycles", type=int, help="number of allocations that the soak creates and releases; at least ten"
     )
+    parser.add_argument("--blob-gib", type=int, help="size of the blob that a host downloads, in GiB")
     arguments = parser.parse_args()
     # A signal raises an exception, so that no server or fleet is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -83,6 +90,8 @@ def main() -> None:
         size = replace(size, rounds=arguments.rounds)
     if arguments.agents:
         size = replace(size, agents=arguments.agents)
+    if arguments.blob_gib:
+        size = replace(size, blob_gib=arguments.blob_gib)
     if arguments.cycles:
         size = replace(size, cycles=max(10, arguments.cycles))
     # One client stands for many tenants where nothing else is said; `fairness` measures at the pace that a tenant has.

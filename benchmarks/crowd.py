@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.database import superuser
-from benchmarks.operations import MANIFEST, controller, heard
+from benchmarks.operations import CLAIMER, MANIFEST, controller, heard
 from benchmarks.people import member_token
 from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox
 
@@ -49,37 +49,46 @@ def crowd(instances: int) -> Iterator[Crowd]:
     with RunningServer.start(log_level="WARNING", node_lost_seconds="86400", token_minutes="60") as server:
         sandbox = Sandbox.create(server)
         sandbox.offer()
-        model = _deployed(sandbox)
+        model = deployed(sandbox)
         other = sandbox.admin.projects.create(sandbox.tenant_id, "crowded", "Crowded").id
         with superuser(server) as connection:
-            _seed(connection, sandbox, model, other, instances)
+            seed(connection, sandbox, model, other, instances)
             quiet = _project(connection, sandbox.project_id)
             crowded = _project(connection, other) if instances > QUIET else None
         yield Crowd(server, member_token(sandbox, other), quiet, crowded)
 
 
-def _deployed(sandbox: Sandbox) -> str:
+def deployed(sandbox: Sandbox) -> str:
+    """Deploy one instance for real, and return its id."""
     catalog_app = CatalogApp(sandbox, "waiting")
     with sandbox.simulated_fleet(1):
         catalog_app.publish(MANIFEST, b"nothing to run")
-        with controller(catalog_app.controller(), catalog_app.slug, sandbox.server) as process:
+        with controller(catalog_app.controller(), [CLAIMER, catalog_app.slug], sandbox.server) as process:
             instance, deploy = catalog_app.deploy("model", [("one", catalog_app.allocate(1)[0])])
             heard(process)
             catalog_app.ended(deploy)
     return instance
 
 
-def _seed(
-    connection: psycopg.Connection[tuple[object, ...]], sandbox: Sandbox, model: str, crowded: str, instances: int
+def seed(
+    connection: psycopg.Connection[tuple[object, ...]],
+    sandbox: Sandbox,
+    model: str,
+    crowded: str,
+    instances: int,
+    quiet: int = QUIET,
+    members: int = MEMBERS,
+    events: int = EVENTS,
 ) -> None:
+    """Copy the model: the first `quiet` instances into the sandbox's project, the others into the crowded one."""
     connection.execute("SET synchronous_commit = off")
     row = connection.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
-    connection.execute(_TRANSACTIONS.format(count=instances * EVENTS))
+    connection.execute(_TRANSACTIONS.format(count=instances * events))
     text = _SEED.read_text().format(
         instances=instances,
-        quiet=QUIET,
-        members=MEMBERS,
-        events=EVENTS,
+        quiet=quiet,
+        members=members,
+        events=events,
         model=model,
         slug="waiting",
         tenant=sandbox.tenant_id,

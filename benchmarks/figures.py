@@ -54,6 +54,7 @@ class Size:
     instances: int = 10_000
     watchers: int = 2_000
     cycles: int = 100_000
+    blob_gib: int = 10
 
     @staticmethod
     def smoke() -> "Size":

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import quantiles
@@ -22,6 +22,7 @@ one when it has ended. Delay: from just before the request is sent to the first 
 holds the request itself, the wake-up, the answer of the poll, the claim and its answer. The server's own share, from the
 transaction that wrote the operation to the one that claimed it, is in the note."""
 PER_ROUND = 100
+CLAIMER = "benchmarks.claimer"
 WAIT_SECONDS = 30.0
 MANIFEST = """\
 manifest: 1
@@ -45,7 +46,10 @@ class Delay:
 
 
 @contextmanager
-def controller(settings: ControllerSettings, slug: str, server: RunningServer) -> Iterator["subprocess.Popen[str]"]:
+def controller(
+    settings: ControllerSettings, program: Sequence[str], server: RunningServer
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run a controller, a module and its arguments, in a process of its own."""
     secret = server.directory / "controller-secret"
     secret.write_text(settings.client_secret)
     environment = {
@@ -55,7 +59,7 @@ def controller(settings: ControllerSettings, slug: str, server: RunningServer) -
         "GPUAAS_CLIENT_ID": settings.client_id,
         "GPUAAS_CLIENT_SECRET_FILE": str(secret),
     }
-    command = [sys.executable, "-m", "benchmarks.claimer", slug]
+    command = [sys.executable, "-m", *program]
     process = subprocess.Popen(
         command, env=environment, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -104,7 +108,7 @@ def delays(size: Size) -> list[Delay]:
         with sandbox.simulated_fleet(1):
             catalog_app = CatalogApp(sandbox, "waiting")
             catalog_app.publish(MANIFEST, b"nothing to run")
-            with controller(catalog_app.controller(), catalog_app.slug, server) as process:
+            with controller(catalog_app.controller(), [CLAIMER, catalog_app.slug], server) as process:
                 instance, deploy = catalog_app.deploy("idle", [("one", catalog_app.allocate(1)[0])])
                 heard(process)
                 catalog_app.ended(deploy)

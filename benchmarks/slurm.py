@@ -146,7 +146,7 @@ def measured(size: Size, workers: int) -> Series:
                 for who, side in sides.items():
                     _note(series, who, _many_nodes(side, lab, everybody))
             for host in lab.hosts:
-                host.hold_to(_share(len(lab.hosts)))
+                host.limit_cpu(_share(len(lab.hosts)))
             for who, side in sides.items():
                 _note(series, f"{who}, held", _many_nodes(side, lab, everybody))
     return series

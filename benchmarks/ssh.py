@@ -1,6 +1,5 @@
 """From asking for a host to the first SSH login on a real lab host, against the same commands typed by hand."""
 
-import json
 import os
 import subprocess
 import tempfile
@@ -14,7 +13,7 @@ from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation
 from gpuaas_sdk.testing import Sandbox
-from system_support.server import RunningServer, free_port
+from system_support.lab_site import lab_site
 from system_support.ssh_client import SshClient
 
 HOW = """\
@@ -108,15 +107,11 @@ class OnPlatform:
 @contextmanager
 def _site(directory: Path) -> Iterator[tuple[OnPlatform, ByHand]]:
     """One host for the platform's agent, one for the person."""
-    with Fleet(name=f"bench-{os.getpid()}", hosts=2) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"])) as server:
-            sandbox = Sandbox.create(server)
-            sandbox.offer()
-            token = sandbox.admin.enrolment_tokens.create(max_uses=1)
-            fleet.hosts[0].start_agent(token.bundle or "")
-            sandbox.approve_new(set(), 1)
-            yield OnPlatform(sandbox, directory), ByHand(fleet.hosts[1], directory)
+    with (
+        lab_site("bench-ssh", 1) as (sandbox, _),
+        Fleet(name=f"bench-ssh-by-hand-{os.getpid()}", hosts=1) as other,
+    ):
+        yield OnPlatform(sandbox, directory), ByHand(other.hosts[0], directory)
 
 
 def run(size: Size) -> list[Figure]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuaas_lab import Fleet
 from gpuaas_sdk import Conflict, NewAllocation, NewSshGrant
 from gpuaas_sdk.testing import Sandbox
 from system_support.lab_site import lab_site
@@ -18,9 +19,14 @@ SECONDS = 60.0  # after which nobody waits any more for a host to shut; how soon
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with lab_site("access", 1) as (made, _):
-        yield made
+def site() -> Iterator[tuple[Sandbox, Fleet]]:
+    with lab_site("access", 2) as (made, fleet):
+        yield made, fleet
+
+
+@pytest.fixture(scope="module")
+def sandbox(site: tuple[Sandbox, Fleet]) -> Sandbox:
+    return site[0]
 
 
 @pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
@@ -77,6 +83,30 @@ def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_mome
     gone = app.ask(instance_id, "decommission")
     app.say_done(gone)
     assert app.ended(gone).status == "succeeded"  # nothing of it was ever on the host
+
+
+def test_a_copied_key_and_certificate_open_nothing_from_another_address(
+    site: tuple[Sandbox, Fleet], allocation_id: str, tmp_path: Path
+) -> None:
+    sandbox, fleet = site
+    node = sandbox.admin.nodes.show(sandbox.admin.allocations.show(sandbox.project_id, allocation_id).node_id or "")
+    [elsewhere] = [host for host in fleet.hosts if host.name != node.name]
+    mine = SshClient(sandbox.admin, sandbox.project_id, allocation_id, tmp_path)
+    mine.get_certificate()  # the client names this machine's address towards the host
+    assert mine.run().stdout.strip() == "gpu"
+    refused = mine.run_on(elsewhere)
+    assert refused.returncode == 255
+    assert "Permission denied (publickey)" in refused.stderr, (
+        refused.stderr
+    )  # sshd was reached, and its host key was good
+    public_key = mine.make_key()
+    named = sandbox.admin.ssh_access.create_certificate(
+        sandbox.project_id, allocation_id, public_key, source_addresses=[elsewhere.address]
+    )
+    assert named.source_addresses == [f"{elsewhere.address}/32"]
+    mine.use(named)
+    assert mine.run_on(elsewhere).stdout.strip() == "gpu"  # nothing but the address was in the way
+    assert not mine.can_log_in
 
 
 def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from gpuaas_sdk.testing import Sandbox
-from gpuaas_server.contract import openapi_document
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS
 from system_support import schemathesis_cases
 from system_support.fuzzed_controller import ASKED_BY_CONTROLLERS, FuzzedController
 from system_support.nodes import NodeSignature
+from system_support.schemathesis_run import FuzzedApi, assert_contract_is_current, operation_tags
 from system_support.server import RunningServer
 
 SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
@@ -32,15 +32,6 @@ SETTINGS = {
 }
 
 
-def operations(**more: object) -> Any:
-    config = schemathesis.Config.from_dict({**SETTINGS, **more})
-    return schemathesis.openapi.from_dict(openapi_document(), config=config)
-
-
-SCHEMA = operations()
-# A stranger is refused before anything of the request is read, and what strangers may call is called by the administrator as
-# well: the boundaries of every field, one by one, are tried there.
-STRANGERS = SCHEMA if SLOW else operations(phases={"coverage": {"enabled": False}})
 bounded = settings(
     max_examples=400 if SLOW else 15,
     derandomize=True,
@@ -48,6 +39,12 @@ bounded = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+API = FuzzedApi(SETTINGS, bounded)
+# Who may not call an operation is refused before anything of the request is read. The boundaries of every field, one by one,
+# are tried by who may: a node calls what is for agents, a controller what is for controllers, and the administrator the rest.
+REFUSED = API if SLOW else FuzzedApi({**SETTINGS, "phases": {"coverage": {"enabled": False}}}, bounded)
+OPERATIONS = operation_tags()
+OF_AGENTS = [name for name, tags in OPERATIONS.items() if "agent" in tags]
 # Refusals of what a schema cannot forbid: the request is well formed, and its meaning is refused with a code of its own.
 REFUSALS_OF_MEANING = {
     "user_create": {"weak_password"},
@@ -61,7 +58,7 @@ REFUSALS_OF_MEANING = {
     "sku_create": {"wipe_grade_not_available"},  # which grade goes with which shape
     "sku_update": {"wipe_grade_not_available"},
     "ssh_key_create": {"ssh_key_refused"},
-    "ssh_certificate_create": {"ssh_key_refused"},
+    "ssh_certificate_create": {"ssh_key_refused", "source_addresses_needed"},
     "ssh_grant_create": {"ssh_key_refused"},
     "agent_host_certificate": {"ssh_key_refused"},
     "agent_inventory": {"inventory_invalid"},
@@ -72,6 +69,8 @@ REFUSALS_OF_MEANING = {
     "maintenance_window_plan": {"invalid_request"},  # a window that is over, or ends before it begins
     "placement_list": {"target_too_long"},  # 256 places with the longest names
     "instance_create": {"placement_refused", "inputs_invalid", "document_invalid", "secret_invalid"},
+    "app_version_smoke": {"placement_refused", "inputs_invalid", "document_invalid"},  # it launches
+    "app_usage_access": {"ssh_key_refused", "source_addresses_needed"},
     "instance_secret_set": {"secret_invalid"},  # how the value is encoded
     **{f"instance_{kind}": {"options_invalid", "document_invalid"} for kind in INSTANCE_KINDS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there
@@ -81,11 +80,12 @@ REFUSALS_OF_MEANING = {
         "options_invalid",
         "document_invalid",
     },  # which fields go with which kind
-    "access_credential_deliver": {"invalid_request", "ssh_key_refused"},  # which fields go with which kind
+    # which fields go with which kind
+    "access_credential_deliver": {"invalid_request", "ssh_key_refused", "source_addresses_needed"},
     "operation_complete": {"document_too_large", "document_invalid"},
     "operation_fail": {"document_too_large", "document_invalid"},
     "instance_health_report": {"document_too_large", "document_invalid"},
-    "operation_machine_access": {"ssh_key_refused"},
+    "operation_machine_access": {"ssh_key_refused", "source_addresses_needed"},
     "app_usage_report": {"usage_invalid"},
     "app_usage_list": {"invalid_cursor"},  # the id of a record that is not there
     "app_usage_totals": {"invalid_request"},  # more days than are added up at a time
@@ -145,34 +145,32 @@ def send(
     case.validate_response(answer, excluded_checks=excluded, transport_kwargs=how, headers=how.get("headers"))
 
 
-@SCHEMA.parametrize()
-@bounded
-def test_an_administrator_gets_only_what_is_documented(
-    case: schemathesis.Case[Any], fuzzed: Sandbox, administrator: str
-) -> None:
-    send(case, fuzzed, headers={"Authorization": f"Bearer {administrator}"})
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_an_administrator_gets_only_what_is_documented(operation_id: str, fuzzed: Sandbox, administrator: str) -> None:
+    api = REFUSED if operation_id in {*OF_AGENTS, *ASKED_BY_CONTROLLERS} else API
+    api.fuzz(operation_id, lambda case: send(case, fuzzed, headers={"Authorization": f"Bearer {administrator}"}))
 
 
-@STRANGERS.parametrize()
-@bounded
-def test_an_unauthenticated_caller_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: Sandbox) -> None:
-    send(case, fuzzed)
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_an_unauthenticated_caller_gets_only_what_is_documented(operation_id: str, fuzzed: Sandbox) -> None:
+    REFUSED.fuzz(operation_id, lambda case: send(case, fuzzed))
 
 
-@SCHEMA.include(tag="agent").parametrize()
-@bounded
-def test_a_node_gets_only_what_is_documented(
-    case: schemathesis.Case[Any], fuzzed: Sandbox, node: NodeSignature
-) -> None:
-    send(case, fuzzed, auth=node)
+@pytest.mark.parametrize("operation_id", OF_AGENTS)
+def test_a_node_gets_only_what_is_documented(operation_id: str, fuzzed: Sandbox, node: NodeSignature) -> None:
+    API.fuzz(operation_id, lambda case: send(case, fuzzed, auth=node))
 
 
-@SCHEMA.include(operation_id=ASKED_BY_CONTROLLERS).parametrize()
-@bounded
+@pytest.mark.parametrize("operation_id", ASKED_BY_CONTROLLERS)
 def test_a_controller_gets_only_what_is_documented(
-    case: schemathesis.Case[Any], controlled: Sandbox, controller: FuzzedController
+    operation_id: str, controlled: Sandbox, controller: FuzzedController
 ) -> None:
-    send(case, controlled, controller.adapt, headers={"Authorization": f"Bearer {controller.bearer}"})
+    bearer = {"Authorization": f"Bearer {controller.bearer}"}
+    API.fuzz(operation_id, lambda case: send(case, controlled, controller.adapt, headers=bearer))
+
+
+def test_every_operation_of_the_server_is_fuzzed() -> None:
+    assert_contract_is_current()
 
 
 def test_every_call_of_controllers_is_fuzzed_by_one() -> None:

@@ -33,7 +33,7 @@ TRACES = {"audit_records", "login_rates", "login_failures", "agent_nonces", "nod
 TRACES |= {"work_items", "outbox_consumers", "alembic_version"}
 AGENT = "/api/v1/agent"
 WRONG: list[object] = [[[]], {"a": []}, 10**30, -1.5]
-TAKE_BYTES = {"publish_intent_upload"}  # and no JSON, see the tests of artifacts
+TAKE_BYTES = {"publish_intent_upload", "publish_intent_upload_part"}  # and no JSON, see the tests of artifacts
 NO_OBJECTS: list[object] = [[], "text", 1]
 # Where each noun of apps is in a project, and the name of its id.
 NOUNS_OF_APPS = {

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from benchmarks import (
     console,
+    controllers,
     fairness,
     fanout,
     instances,
+    launch,
     machine,
     operations,
     reads,
@@ -16,6 +18,7 @@ from benchmarks import (
     report,
     slurm,
     soak,
+    ssh,
     startup,
     terminals,
 )
@@ -52,6 +55,10 @@ def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:
 def test_the_wait_for_a_controller_is_measured_from_outside_and_from_inside() -> None:
     for delay in operations.delays(Size.smoke()):
         assert 0 < delay.inside < delay.outside
+
+
+def test_a_controller_is_measured_while_it_reports_the_health_of_all_its_instances() -> None:
+    assert [figure.value > 0 for figure in controllers.run(Size.smoke())] == [True, True]
 
 
 @pytest.mark.slow
@@ -102,6 +109,20 @@ def test_a_cluster_of_the_app_is_measured_against_one_by_hand_and_neither_leaves
     figures = slurm.run(Size.smoke())
     assert len(figures) == 6
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_a_launched_image_is_measured_against_one_by_hand_and_neither_leaves_anything() -> None:
+    [figure] = launch.run(Size.smoke())
+    assert figure.value > 0
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_the_first_login_is_measured_against_one_by_hand() -> None:
+    [figure] = ssh.run(Size.smoke())
+    assert figure.value > 0
 
 
 @pytest.mark.lab

@@ -45,6 +45,7 @@ OPTIONS = st.fixed_dictionaries(
         "ports": st.lists(st.integers(1000, 1100).map(lambda port: f"{port}:{port - 900}"), max_size=3),
         "expose": st.lists(st.integers(1, 65535), max_size=3),
         "volumes": st.lists(st.sampled_from(["data:/data", "data:/data:ro"]), max_size=1),
+        "secrets": st.lists(st.sampled_from(["key", {"source": "key", "target": "/etc/key"}]), max_size=2),
         "user": st.integers(0, 2**31).map(str),
         "read_only": st.booleans(),
         "restart": st.sampled_from(["no", "always", "on-failure"]),
@@ -64,9 +65,10 @@ def test_a_manifest_of_a_faultless_folder_is_one_that_the_platform_takes(
     services: dict[str, object], spread: bool
 ) -> None:
     app = 'app: 1\nslug: notes\ndisplay_name: Notes\nversion: 0.1.0\nruntime_version: "1"\n'
+    named = {"key": None} if any("secrets" in str(one) for one in services.values()) else {}
     if spread:
         app += "allocations:\n" + "".join(f"  on-{name}: [{name}]\n" for name in services)
-    compose = json.dumps({"services": services, "volumes": {"data": None}})
+    compose = json.dumps({"services": services, "volumes": {"data": None}, "secrets": named})
     linted = lint_texts(app, compose, "compose.yaml", refuse_files)
     if linted.manifest is not None:
         parse(json.dumps(linted.manifest))

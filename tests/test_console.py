@@ -4,6 +4,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
@@ -131,7 +132,7 @@ def test_a_viewer_is_offered_no_action_on_any_page(browser: Browser, cloud: Samp
 def test_what_an_operator_sees_is_closed_to_others(cloud: SampleCloud, mia: Visitor) -> None:
     for path in ("/ops/nodes", "/ops/blocked"):
         mia.visit(path)
-        mia.sees("Your roles do not allow this")
+        mia.sees("You don’t have access")
     mia.complaints.clear()  # the refusals themselves
 
 
@@ -247,6 +248,15 @@ def test_the_lines_of_a_member_are_read_searched_and_followed(mia: Visitor, clou
     expect(log.get_by_text("Cache is warm")).to_have_count(0)
     expect(log.get_by_text("Slow request").first).to_be_visible()
     page.get_by_label("Search in these lines").fill("")
+    page.get_by_role("combobox", name="Member").click()
+    page.get_by_role("option", name="All members").click()
+    for name in ("controller/0, worker/1", "worker/4"):
+        expect(log.locator("span", has_text=name).first).to_be_visible(timeout=HANG)
+    expect(page.get_by_label("Follow")).to_be_disabled()  # there are more than a browser has connections for
+    assert in_order(log)
+    page.get_by_role("combobox", name="Member").click()
+    page.get_by_role("option", name="worker/1").click()
+    expect(log.get_by_text("Simulated app is up").first).to_be_visible(timeout=HANG)
     with page.expect_download() as downloaded:
         page.get_by_role("link", name="Download").click()
     assert "Simulated app is up" in downloaded.value.path().read_text()
@@ -262,3 +272,121 @@ def test_the_lines_of_a_member_are_read_searched_and_followed(mia: Visitor, clou
         assert time.monotonic() < deadline, "no line came while it followed"
         page.wait_for_timeout(100)
     assert faults_of(mia, "workload with logs") == []
+
+
+def in_order(log: Locator) -> bool:
+    times = log.locator("time").evaluate_all("all => all.map((one) => Date.parse(one.dateTime))")
+    return len(times) > 0 and times == sorted(times)
+
+
+def test_a_failure_shows_the_last_lines_and_what_can_be_done(mia: Visitor, cloud: SampleCloud) -> None:
+    mia.visit(cloud.routes()["workload-failed"])
+    problem = mia.page.get_by_role("alert").filter(has_text="bootstrap_failed")
+    expect(problem.get_by_label(re.compile("^Last log lines of controller/0")).locator("time").first).to_be_visible(
+        timeout=HANG
+    )
+    expect(problem.locator('[data-action="instance_deploy"]')).to_be_visible()
+    problem.get_by_role("link", name="Show the failed operation").click()
+    mia.page.wait_for_url(re.compile("/operations/op_"))
+    failure = mia.page.get_by_role("alert").filter(has_text="Step “daemons” of controller/0 failed")
+    expect(failure.get_by_label("Last log lines of controller/0")).to_be_visible(timeout=HANG)
+    expect(failure.get_by_role("button", name="Deploy again")).to_be_visible()
+
+
+def test_a_launch_that_cannot_work_is_not_offered_and_says_who_can_change_that(
+    browser: Browser, cloud: SampleCloud
+) -> None:
+    [other] = [one for one in cloud.admin.projects.list() if one.slug == "inference"]
+    cases = (
+        ("project_viewer", cloud.project_id, "slurm", "A project administrator can make you a project member"),
+        ("tenant_admin", other.id, "slurm", "Nobody runs a controller of slurm for this project"),
+        ("project_admin", cloud.project_id, "no-such-app", "your tenant is not entitled to the app"),
+    )
+    for who, project, app, reason in cases:
+        with visitor(browser, cloud.url) as person:
+            person.log_in(cloud.people[who])
+            for path in (f"/catalog/{app}", f"/launch/{app}"):
+                person.visit(f"{path}?project={project}")
+                person.sees(reason)
+                expect(person.page.get_by_role("button", name="Launch", exact=True)).to_have_count(0)
+                assert violations(person.page) == [], (who, path)
+
+
+def test_a_publisher_gives_a_version_to_a_part_of_the_projects_and_takes_it_back(
+    mia: Visitor, cloud: SampleCloud
+) -> None:
+    page = mia.page
+    manifest = files("gpuaas_echo").joinpath("manifest.yaml").read_text()
+    cloud.admin.app_versions.register(cloud.project_id, manifest.replace("version: 0.1.0", "version: 0.2.0", 1))
+    change_version(mia, "0.2.0", "Canary", {"Percent of projects": "100"})
+    mia.visit("/catalog/echo")
+    mia.sees("New workloads get version 0.2.0, the canary, because this project is one of the 100% of projects")
+    pin(mia, "stable")
+    mia.sees("New workloads get version 0.1.0, because this project is pinned to stable versions.")
+    change_version(mia, "0.2.0", "Promote")
+    expect(page.get_by_role("row").filter(has_text="0.1.0")).to_contain_text("Superseded")
+    mia.visit("/catalog/echo")
+    mia.sees("New workloads get version 0.2.0. There is no canary now.")
+    pin(mia, "automatic")
+    expect(page.get_by_role("heading", name="Channel")).to_have_count(0)
+    change_version(mia, None, "Roll back", {"Reason": "it drops connections"}, confirm="Echo")
+    expect(page.get_by_role("row").filter(has_text="0.2.0")).to_contain_text("Superseded")
+    change_version(mia, "0.2.0", "Deprecate", {"Notice": "Use 0.1.0."})
+    expect(page.get_by_role("row").filter(has_text="0.2.0")).to_contain_text("Deprecated")
+    mia.visit("/catalog/echo")
+    mia.sees("Use 0.1.0.")
+
+
+def change_version(
+    mia: Visitor, version: str | None, label: str, fields: dict[str, str] | None = None, confirm: str = ""
+) -> None:
+    """With a button of the version, or of the app as a whole."""
+    dialog = version_dialog(mia, version, label)
+    for name, value in (fields or {}).items():
+        dialog.get_by_label(name).fill(value)
+    if confirm:
+        dialog.locator("[data-confirm]").fill(confirm)
+    dialog.locator("[data-submit]").click()
+    expect(dialog).to_have_count(0)
+
+
+def version_dialog(mia: Visitor, version: str | None, label: str) -> Locator:
+    mia.visit("/artifacts?tab=apps")
+    mia.page.get_by_role("button", name="Echo").click()
+    drawer = mia.page.get_by_role("dialog", name="Echo")
+    row = drawer if version is None else drawer.get_by_role("row").filter(has_text=version)
+    more = row.get_by_role("button", name="More")
+    wanted = row.get_by_role("button", name=label, exact=True)
+    expect(wanted.or_(more).first).to_be_visible()
+    if not wanted.is_visible():
+        more.click()
+        wanted = mia.page.get_by_role("menuitem", name=label)
+    wanted.click()
+    return mia.page.get_by_role("dialog", name=f"{label}: ")
+
+
+def pin(mia: Visitor, channel: str) -> None:
+    dialog = mia.begin("catalog_channel_set")
+    dialog.get_by_role("combobox", name="Channel").click()
+    mia.page.get_by_role("option", name=channel).click()
+    dialog.locator("[data-submit]").click()
+    expect(dialog).to_have_count(0)
+
+
+def test_a_smoke_launch_is_placed_by_name_and_its_outcome_is_evidence(mia: Visitor, cloud: SampleCloud) -> None:
+    manifest = files("gpuaas_echo").joinpath("manifest.yaml").read_text()
+    made = cloud.admin.app_versions.register(cloud.project_id, manifest.replace("version: 0.1.0", "version: 0.5.0", 1))
+    dialog = version_dialog(mia, "0.5.0", "Smoke launch")
+    hub = dialog.get_by_role("group", name="Hub: 1, needs its own allocation")
+    expect(hub.get_by_role("radio", disabled=False).first).to_be_checked()  # the first that fits
+    expect(hub.get_by_role("radio", name="talk runs hello already.")).to_be_disabled()
+    dialog.get_by_label("Greeting").fill("")
+    assert violations(mia.page) == []
+    hub.get_by_role("radio", name="try-out").press("Space")
+    dialog.locator("[data-submit]").click()
+    expect(mia.page.get_by_role("heading", level=1)).to_contain_text("smoke-echo-")
+    artifact = cloud.admin.artifacts.find(cloud.project_id, made.artifact_digest)
+    mia.visit(f"/artifacts/{artifact.id}")
+    evidence = mia.page.get_by_role("row").filter(has_text="Smoke").filter(has_text="Platform")
+    expect(evidence).to_contain_text("Passed")
+    expect(evidence.get_by_role("link", name="Show steps")).to_be_visible()

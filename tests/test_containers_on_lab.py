@@ -1,27 +1,41 @@
 """Launchable containers on real hosts, through the public API alone: published, pulled by digest, run, and gone again."""
 
 import re
-import urllib.request
+import time
 from asyncio import to_thread
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from gpuaas_containers.controller import Containers
 from gpuaas_containers.names import MemberNames
 from gpuaas_lab import Host
-from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTarget
-from gpuaas_sdk.controller import ImagePull, PublishedArtifact
+from gpuaas_sdk import NewMemberOperation, Operation, ReplaceTarget
 from gpuaas_sdk.testing import interrupting_replicas
-from system_support.container_lab import PORT, ContainerLab, container_lab, web_image
+from system_support.container_lab import (
+    NOTHING,
+    PORT,
+    ContainerLab,
+    container_lab,
+    engine_lists,
+    names_of,
+    says,
+    web_image,
+)
 from system_support.echo_lab import at_work
-from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 ONE, TWO, CRASHING, ALL_FIELDS, MANY_GPUS = "1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"
-SECRET_ANSWER = "open-sesame"
+WITH_SECRETS, WITH_GPUS = "6.0.0", "7.0.0"
+SECRET_ANSWER = "open-sesame"  # a container of ours writes it to its log
+GIVEN_PASSWORD = "never-in-a-log"
 VOLUME = {"volumes": [{"name": "data", "path": "/data"}]}
+# Read in the container, at a port of its own that the host does not know.
+ANSWERS = {
+    "key": "answers",
+    "unit": "count",
+    "counter": {"component": "web", "port": 80, "metric": "answers_total", "labels": {"kind": "web"}},
+}
 CRASH = "printf 'given %s \\033[31mno model\\n' \"$ANSWER\"; exit 3"
 # Arguments and variables as the container got them, with an end after each.
 TELL = (
@@ -46,9 +60,8 @@ _ALLOCATE_128_MIB = "x=$(dd if=/dev/zero bs=1M count=128 2>/dev/null | tr '\\0' 
 
 @pytest.fixture(scope="module")
 def whole_lab() -> Iterator[ContainerLab]:
-    part("docker-registry")
     with container_lab("launch", hosts=2) as made:
-        made.release(ONE, web_image("hello"), VOLUME)
+        made.release(ONE, web_image("hello"), VOLUME, metering=[ANSWERS])
         made.release(TWO, web_image("hello again"), VOLUME)
         yield made
 
@@ -59,34 +72,11 @@ def lab(whole_lab: ContainerLab) -> Iterator[ContainerLab]:
     whole_lab.clear()
 
 
-def says(lab: ContainerLab, path: str = "greeting", place: int = 0) -> str:
-    """What the users of the container get, or nothing where nobody answers."""
-    try:
-        with urllib.request.urlopen(f"http://{lab.hosts[place].address}:{PORT}/{path}", timeout=5) as answer:
-            return str(answer.read().decode())
-    except OSError:
-        return ""
-
-
-def names_of(instance: str, member: InstanceMember) -> MemberNames:
-    return MemberNames.of(instance, member.component_key, member.id)
-
-
-def engine_lists(host: Host) -> dict[str, list[str]]:
-    """What the engine has on the host, beside the network that it always has."""
-    kinds = {"ps": ["ps", "--all"], "images": ["images"], "volume": ["volume", "ls"]}
-    listed = {kind: host.run(["podman", *words, "--quiet"]).stdout.split() for kind, words in kinds.items()}
-    networks = host.run(["podman", "network", "ls", "--format={{.Name}}"]).stdout.split()
-    listed["network"] = [one for one in networks if one != "podman"]
-    return {kind: sorted(set(found)) for kind, found in listed.items()}
-
-
-NOTHING: dict[str, list[str]] = {"ps": [], "images": [], "volume": [], "network": []}
-
-
 def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(lab: ContainerLab) -> None:
     [host, _] = lab.hosts
-    with at_work(Containers(), lab.controller()):
+    began, controller = time.monotonic(), Containers()
+    controller.health_seconds = 0.5  # so often it reads what hosts have counted
+    with at_work(controller, lab.controller()):
         instance, deploy = lab.launch("story", ONE)
         lab.succeeds(deploy)
         assert says(lab) == "hello"
@@ -105,16 +95,21 @@ def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(la
             return (lab.member(instance).adapter_detail or {})["container"]
 
         first = container()
+        count(host, names, 5)
+        lab.used(instance, answers=5)
         lab.verb(instance, "reconcile")
         assert container() == first, "it ran as it should and was restarted"
         host.run(["podman", "exec", names.name, "sh", "-c", "echo kept > /data/note"])
         lab.verb(instance, "restart")
         assert (container() != first, says(lab)) == (True, "hello")
+        count(host, names, 3)  # the counter began again with the container
+        lab.used(instance, answers=8)
         lab.succeeds(lab.upgrade(instance, TWO))
         assert says(lab) == "hello again"
         assert len(engine_lists(host)["images"]) == 1, "the image of the version before is still there"
         lab.verb(instance, "rollback")
         assert says(lab) == "hello"
+        count(host, names, 4)
         stopped = lab.verb(instance, "stop")
         assert (says(lab), engine_lists(host)["ps"]) == ("", [])
         assert {one.status for one in lab.receipts(stopped)} == {"clean"}
@@ -125,8 +120,17 @@ def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(la
         lab.verb(instance, "repair")
         assert says(lab) == "hello"
         lab.torn_down(instance)
+    totals = lab.used(instance, answers=12)
+    assert 1 <= totals["container_seconds"] <= time.monotonic() - began
     assert engine_lists(host) == NOTHING
-    assert host.run(["ls", "/var/lib/gpuaas-containers"], check=False).stdout == ""
+    assert host.run(["ls", "/var/lib/gpuaas-containers", "/var/lib/gpuaas-usage"], check=False).stdout == ""
+
+
+def count(host: Host, names: MemberNames, value: int) -> None:
+    """Let the container say that it has answered so often, and the host read it, as its timer does now and then."""
+    page = f'answers_total{{kind="web",code="200"}} {value}\\nanswers_total{{kind="other"}} 99\\n'
+    host.run(["podman", "exec", names.name, "sh", "-c", f"printf '{page}' > /www/metrics"])
+    host.run(["systemctl", "start", f"{names.meter}.service"])
 
 
 def change(lab: ContainerLab, instance: str, kind: str, **more: object) -> Operation:
@@ -206,6 +210,104 @@ def test_a_container_that_crashes_is_told_with_its_log_and_without_secrets(lab: 
     assert engine_lists(lab.hosts[0]) == NOTHING
 
 
+def shows(host: Host, value: str) -> str:
+    """Where somebody can find the value: files that everybody may read, the journal, processes, the container's facts."""
+    read_by_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "grep", "-rlsF", "--", value]
+    found = host.run([*read_by_nobody, "/etc", "/run", "/var", "/tmp", "/home"], check=False).stdout
+    others = [
+        "journalctl --no-pager",
+        "ps axww -o args",
+        "podman ps --quiet | xargs podman inspect",
+        "podman secret ls",
+    ]
+    return found + "".join(one for one in others if value in host.run(["sh", "-c", one]).stdout)
+
+
+def test_a_container_reads_secrets_that_nothing_on_its_host_shows_and_a_rotation_restarts_it(lab: ContainerLab) -> None:
+    [host, _] = lab.hosts
+    declared = [{"key": "token", "source": "generated"}, {"key": "password", "source": "given"}]
+    profile = {
+        "env": {"PASSWORD": {"secret": "password"}},
+        "secrets": [{"secret": "token", "path": "/run/secrets/token"}, {"secret": "password", "path": "/etc/password"}],
+        "user": {"uid": 1000},
+        "read_only_root": True,
+    }
+    lab.release(WITH_SECRETS, web_image("hello"), profile, secrets=declared)
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("secrets", WITH_SECRETS, secrets={"password": {"value": GIVEN_PASSWORD}})
+        lab.succeeds(deploy)
+        name = names_of(instance, lab.member(instance)).name
+
+        def inside(path: str) -> str:
+            return host.run(["podman", "exec", name, "cat", path]).stdout
+
+        token = inside("/run/secrets/token")
+        assert (inside("/etc/password"), len(token)) == (GIVEN_PASSWORD, 32)
+        assert f"PASSWORD={GIVEN_PASSWORD}\0" in inside("/proc/1/environ")
+        assert (shows(host, token), shows(host, GIVEN_PASSWORD)) == ("", "")
+        overwrite = ["podman", "exec", "--user=0", name, "sh", "-c", "echo other > /etc/password"]
+        assert host.run(overwrite, check=False).returncode != 0
+        lab.verb(instance, "reconcile")
+        assert inside("/run/secrets/token") == token
+        rotation = lab.sandbox.admin.instances.rotate_secret(lab.project_id, instance, "token").operation
+        assert rotation is not None
+        lab.succeeds(rotation)
+        assert inside("/run/secrets/token") not in ("", token)
+        kept = host.run(["ls", f"/var/lib/gpuaas-containers/{name}/secrets"]).stdout.split()
+        assert (len(kept), len(engine_lists(host)["secret"])) == (2, 1), "the value before is still there"
+        lab.torn_down(instance)
+    assert engine_lists(host) == NOTHING
+
+
+# As the vendor's tool describes a host's GPUs, with one file of the driver.
+CDI_FILE = "/etc/cdi/nvidia.yaml"
+CDI = """\
+---
+cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+devices:
+- name: "0"
+  containerEdits:
+    deviceNodes:
+    - path: /dev/nvidia0
+- name: "1"
+  containerEdits:
+    deviceNodes:
+    - path: /dev/nvidia1
+containerEdits:
+  env:
+  - NVIDIA_VISIBLE_DEVICES=void
+  mounts:
+  - hostPath: /etc/os-release
+    containerPath: /opt/driver/libcuda.so.1
+    options: [ro, nosuid, nodev, bind]
+"""
+
+
+def test_gpus_come_with_the_drivers_files_where_the_host_describes_them(lab: ContainerLab) -> None:
+    [host, _] = lab.hosts
+    lab.release(WITH_GPUS, web_image("hello"), {"gpus": 2}, compatibility={"min_gpu_count": 2})
+    host.write_file(CDI_FILE, CDI)
+    try:
+        with at_work(Containers(), lab.controller()):
+            instance, deploy = lab.launch("described", WITH_GPUS)
+            lab.succeeds(deploy)
+            name = names_of(instance, lab.member(instance)).name
+            look = ["podman", "exec", name, "sh", "-c", "ls /dev /opt/driver; cat /proc/1/environ"]
+            seen = host.run(look).stdout
+            assert re.findall(r"^nvidia\S*|^libcuda\S*", seen, re.MULTILINE) == ["nvidia0", "nvidia1", "libcuda.so.1"]
+            assert {"NVIDIA_VISIBLE_DEVICES=void", "CUDA_VISIBLE_DEVICES=0,1"} <= set(re.split(r"[\0\n]", seen))
+            host.write_file(CDI_FILE, CDI.replace("0.5.0", "99.0.0"))
+            lab.fails(lab.operate(instance, "restart"), "gpu_missing")
+            host.run(["rm", CDI_FILE])
+            lab.verb(instance, "restart")
+            seen = host.run(look, check=False).stdout
+            assert re.findall(r"^nvidia\S*|^libcuda\S*", seen, re.MULTILINE) == ["nvidia0", "nvidia1"]
+            lab.torn_down(instance)
+    finally:
+        host.run(["rm", "-rf", "/etc/cdi"])
+
+
 def test_what_the_host_lacks_is_told_before_anything_is_pulled(lab: ContainerLab) -> None:
     [host, _] = lab.hosts
     lab.release(MANY_GPUS, web_image("hello"), {"gpus": 8}, compatibility={"min_gpu_count": 8})
@@ -233,39 +335,6 @@ def test_what_the_host_lacks_is_told_before_anything_is_pulled(lab: ContainerLab
         lab.succeeds(lab.operate(instance, "deploy"))
         assert says(lab) == "hello"
         lab.torn_down(instance)
-
-
-def test_a_pull_that_is_denied_or_gets_another_image_is_told_apart(
-    lab: ContainerLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = PublishedArtifact.image_pull
-    changes: dict[str, object] = {}
-
-    async def changed(artifact: PublishedArtifact) -> ImagePull:
-        return replace(await real(artifact), **changes)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(PublishedArtifact, "image_pull", changed)
-    [host, _] = lab.hosts
-    with at_work(Containers(), lab.controller()):
-        changes["password"] = "not-the-password"
-        instance, deploy = lab.launch("denied", ONE)
-        denied = lab.fails(deploy, "image_denied")
-        assert "not-the-password" not in str(denied)
-        changes.clear()
-        changes["trust"] = ()
-        assert "x509" in str(lab.fails(lab.operate(instance, "deploy"), "image_pull_failed").failure)
-        changes.clear()
-        changes["digest"] = f"sha256:{'0' * 64}"
-        lab.fails(lab.operate(instance, "deploy"), "image_digest_mismatch")
-        changes.clear()
-        host.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/var/lib/containers"])
-        try:
-            lab.fails(lab.operate(instance, "deploy"), "disk_full")
-        finally:
-            host.run(["umount", "--lazy", "/var/lib/containers"])
-        lab.succeeds(lab.operate(instance, "deploy"))
-        lab.torn_down(instance)
-    assert engine_lists(host) == NOTHING
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 SHOWN = (
     *("$ sinfo -N", "$ srun -N2 hostname", "$ sbatch --wait", "--gres=gpu:2"),
     *("✓ drain", "✓ clear", "✓ write-key", "Receipt rcp_"),
+    *("Launch JupyterLab as a member of the project", "the kernel answered (5050, 1000, 8)"),
 )
 
 

@@ -3,11 +3,13 @@
 The quick test does what the recipe says and checks the result without a database; the slow ones run its checks too.
 """
 
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -103,7 +105,8 @@ def _install(root: Path) -> None:
         shutil.copytree(REPOSITORY / ".mypy_cache", root / ".mypy_cache")
     if (REPOSITORY / "console" / "node_modules").exists():
         (root / "console" / "node_modules").symlink_to(REPOSITORY / "console" / "node_modules")
-        shutil.copy(REPOSITORY / "console/src/api/schema.d.ts", root / "console/src/api")
+        for written in ("schema.d.ts", "operationKinds.ts"):
+            shutil.copy(REPOSITORY / "console/src/api" / written, root / "console/src/api")
 
 
 def test_the_recipe_writes_a_noun_that_linters_and_contract_accept(checkout: Checkout) -> None:
@@ -162,3 +165,22 @@ def test_a_noun_that_cannot_be_written_is_refused_and_changes_nothing(checkout: 
     assert "app.py has not exactly one line that begins with 'NOUNS = ('" in checkout.try_command(WRITE[0]).stderr
     app.write_text(text)
     assert checkout.changes() == before
+
+
+def test_text_for_people_keeps_the_capitals_of_an_acronym() -> None:
+    spec = importlib.util.spec_from_file_location("names", REPOSITORY / "tools/noun_scaffold/names.py")
+    assert spec is not None
+    assert spec.loader is not None
+    names = importlib.util.module_from_spec(spec)
+    sys.modules["names"] = names  # dataclasses look it up
+    try:
+        spec.loader.exec_module(names)
+        banner = names.Names("ssh_banner", "ssh_banners", "a text", "sbn", (), "0200", "0199", "SSH banner")
+        text = "A sample item, a sample item, Sample items, sample items, SampleItem, sample_items, sample-items"
+        assert banner.spell(text) == (
+            "An SSH banner, an SSH banner, SSH banners, SSH banners, SshBanner, ssh_banners, ssh-banners"
+        )
+        assert names.lower_first("A text of a project") == "a text of a project"
+        assert names.lower_first("GPUs of a project") == "GPUs of a project"
+    finally:
+        del sys.modules["names"]

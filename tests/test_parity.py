@@ -34,6 +34,8 @@ def test_every_kind_of_member_operation_is_a_command() -> None:
 
 
 def test_the_list_of_what_is_missing_is_short() -> None:
+    lasting = [absence for absence in ABSENCES if not absence.because.startswith("It has no page in the console yet")]
+    assert len(lasting) <= 11, "tools/new-noun adds the twelfth, for nouns whose page is still missing"
     assert len(ABSENCES) <= 12
     assert all(len(absence.because) > 20 for absence in ABSENCES)
 

@@ -20,6 +20,7 @@ from system_support.documents import REPOSITORY
 
 THREATS = REPOSITORY / "docs/explanation/threat-model.md"
 PROMISES = REPOSITORY / "SECURITY.md"
+RULES = REPOSITORY / "docs/reference/conformance-rules.md"
 PROTOCOL = REPOSITORY / "docs/reference/agent-protocol.md"
 WIPE = REPOSITORY / "docs/explanation/verified-wipe.md"
 AGENT = REPOSITORY / "agent/gpuaas_agent"
@@ -70,6 +71,12 @@ def test_every_threat_names_a_check_and_tests_that_exist(row: tuple[str, str, st
     known = CHECKS | set(CATALOGUE) | failures_of_tasks() | KINDS | REPORTED
     assert set(WORD.findall(stops)) & known, "it names no check"
     assert_shown(shown)
+
+
+@pytest.mark.parametrize(("number", "row"), list(enumerate(rows(RULES), 1)), ids=lambda value: str(value)[:60])
+def test_every_rule_for_controllers_has_its_number_and_tests_that_exist(number: int, row: tuple[str, str, str]) -> None:
+    assert row[0].startswith(f"{number}. ")
+    assert_shown(row[2])
 
 
 @pytest.mark.parametrize("row", rows(PROMISES), ids=lambda row: row[0][:60])

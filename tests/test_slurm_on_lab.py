@@ -321,7 +321,7 @@ def test_login_users_their_homes_keys_and_processes_go_with_the_cluster_and_are_
     gone = lab.torn_down(instance)
     receipt = lab.receipts(gone)[0]
     checks = {one.name: one for one in lab.sandbox.admin.receipts.show(lab.project_id, receipt.id).checks}
-    assert [(checks[name].looked_for, checks[name].verdict) for name in ("users", "authorized_keys")] == [
+    assert [(checks[name].entries, checks[name].verdict) for name in ("users", "authorized_keys")] == [
         (["ann", "bob"], "absent")
     ] * 2
     left = [name for name in other_than(before, host) if not name.startswith("usr/sbin")]

@@ -44,7 +44,9 @@ def believed(host: Host, key: bytes) -> bool:
         said = f"munge -S {place}/socket -n | unmunge -S {layout.MUNGE_SOCKET}"
         return host.run(["sh", "-c", said], check=False).returncode == 0
     finally:
-        host.run(["sh", "-c", f"kill $(cat {place}/pid); rm -rf {place}"])
+        # While it ends it writes its seed, which would be new in the folder that is being removed.
+        ended = "kill $munged; timeout 30 tail --pid=$munged --follow /dev/null"
+        host.run(["sh", "-c", f"munged=$(cat {place}/pid); {ended}; rm -rf {place}"])
 
 
 def test_a_rotation_leaves_one_new_key_running_jobs_and_a_cluster_that_works(lab: SlurmLab) -> None:

@@ -172,7 +172,7 @@ def test_the_controllers_access_ends_with_its_report_and_the_host_shows_it(place
     place.app.say_done(operation_id, lease)
     assert place.app.ended(operation_id).status == "succeeded"
     credentials = next(one for one in place.receipt(operation_id).checks if one.name == "credentials")
-    assert (credentials.verdict, credentials.looked_for) == ("absent", [str(certificate.serial)])
+    assert (credentials.verdict, credentials.entries) == ("absent", [str(certificate.serial)])
     assert not ssh_client.can_log_in
 
 

@@ -56,7 +56,7 @@ def test_a_simulated_host_refuses_with_a_sentence(site: Site) -> None:
         assert stream.receive(SECONDS) is None
     assert stream.end is not None
     assert (stream.end.reason, stream.end.exit_status) == ("not_opened", None)
-    assert stream.end.sentence == "A simulated host has no shell (terminal_not_offered)."
+    assert stream.end.message == "A simulated host has no shell (terminal_not_offered)."
 
 
 def test_an_unauthenticated_caller_is_refused_with_a_reason_before_the_stream_opens(site: Site) -> None:

@@ -115,7 +115,7 @@ def test_members_have_terminals_on_their_own_allocations_and_administrators_on_a
         sandbox.admin.terminals.close(sandbox.project_id, own, person.terminal.id)
         end = person.ends()
         assert end.reason == "closed"
-        assert "Administrator" in end.sentence
+        assert "Administrator" in end.message
     with Screen.open(sandbox.person("project_admin"), sandbox.project_id, own) as person:
         person.run("true")
     with Screen.open(member, sandbox.project_id, own) as person:
@@ -131,8 +131,13 @@ def test_a_shell_has_the_window_that_was_asked_for_and_says_how_it_ended(site: S
         assert person.run("stty size; id -un; tty | cut -c1-8").split() == ["33", "101", "gpu", "/dev/pts"]
         person.stream.resize(132, 50)
         until(lambda: person.run("stty size") == "50 132", "the new size")
-        person.stream.send("echo grüß\x7f\x7f gr\n".encode())  # the far side knows how long a character is
-        person.look_for("grü gr\r\n".encode())
+        # The far side knows how long a character is, whoever edits the line: first the shell, then the terminal itself.
+        person.stream.send("echo grüß\x7f en\n".encode())
+        person.look_for("\rgrü en\r\n".encode())
+        person.stream.send(b"echo now; read line; echo $line\n")
+        person.look_for(b"\rnow\r\n")
+        person.stream.send("süß\x7f\x7f\n".encode())
+        person.look_for(b"\r\ns\r\n")
         person.stream.send(b"exit 7\n")
         assert (person.ends().reason, person.stream.end and person.stream.end.exit_status) == ("exited", 7)
     record = site.listed(place, person.terminal.id)

@@ -69,7 +69,7 @@ def private_words() -> list[list[str]]:
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("word", ["introductions", "other_doors"])
+@pytest.mark.parametrize("word", ["introductions", "other_doors", "_Said", "the_introductions"])
 def test_a_private_word_does_not_come_back(checkout: Path, word: str) -> None:
     (checkout / "server" / "placement.py").write_text(f"{word} = ()\n")
     assert f"server/placement.py:1:{word} = ()" in complaint(checkout)

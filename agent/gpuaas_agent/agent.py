@@ -199,11 +199,11 @@ class Agent:
                 log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
 
     def _rotate_node_key(self) -> str | None:
-        """Rotate the node's key for a wipe. It retries, so that a restart of the server does not fail the wipe."""
+        """Replace the node's key for a wipe. It retries, so that a restart of the server does not fail the wipe."""
         backoff, problem = Backoff(), ""
         for _ in range(_CERTIFICATE_TRIES):
             try:
-                return self._key.rotate()
+                return self._key.replace()
             except wire.Unreachable as caught:
                 problem = str(caught)
             except wire.Refused as refusal:

@@ -30,7 +30,7 @@ class KeyLife:
     ends: float | None = None
 
     def is_due(self, now: float) -> bool:
-        """Whether two thirds of its life are over, or its end is unknown."""
+        """Whether the key must be renewed: two thirds of its life are over, or its end is unknown."""
         if self.begins is None or self.ends is None:
             return True
         return now >= self.begins + (self.ends - self.begins) * 2 / 3
@@ -64,6 +64,13 @@ class NodeKeyRenewal:
         """After a restart, complete an interrupted rotation before anything else is signed."""
         if self._store.has_next():
             self.rotate()
+
+    def replace(self) -> str | None:
+        """Rotate to a key that is made now, for a wipe. A next key that is already on disk may be one that a tenant put
+        there and knows; it may also be one that the platform has. It is registered first, and dead right afterwards.
+        """
+        self.finish_pending()
+        return self.rotate()
 
     def rotate(self) -> str | None:
         """Rotate the key now and return a detail for the record, or None if the platform is older. It may be repeated

@@ -55,7 +55,7 @@ class ProbeReporter:
         return self.registry.reports(sorted(changed))
 
     def _deliver(self, collect: Callable[[], Sequence[MemberReport]]) -> None:
-        """Send until the platform has it. What changes meanwhile is sent in the state that it has then."""
+        """Send the report until the platform has it. A probe that changes meanwhile is sent with its newest state."""
         members = {str(report["member_id"]) for report in collect()}
         backoff = Backoff()
         while members:

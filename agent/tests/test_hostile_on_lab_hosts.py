@@ -12,7 +12,7 @@ import pytest
 from lab_machine import LabMachine, Tenant, lab_machine, unclean
 from little_platform import JsonObject, LittlePlatform
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.hostile]
 
 STATE = "/var/lib/gpuaas/agent"
 # Each line would outlive a wipe that trusts what the host says of itself.
@@ -163,7 +163,7 @@ def test_what_is_planted_in_the_agents_folder_never_acts_and_is_gone_after_the_w
     machine.run(["sh", "-c", f"sed -i s/10[.]77/10.66/g {STATE}/node.json"])
     assert unclean(tenant.release()) == {}
     left = machine.run(["find", STATE, "-path", f"{STATE}/baseline/blobs", "-prune", "-o", "-print"]).stdout
-    assert not [line for line in left.splitlines() if "evil" in line or ".new" in line], left
+    assert "evil" not in left, left  # a `.new` without it is what the agent itself writes at this moment
     assert "10.66" not in machine.run(["cat", f"{STATE}/node.json"]).stdout
 
 

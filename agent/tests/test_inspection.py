@@ -128,7 +128,7 @@ def test_a_unit_is_left_by_its_state_and_when_all_must_be_gone_by_its_file(targe
     target.write("/etc/systemd/system/multi-user.target.wants/echo@2.service")
     stopped = run_check(target, "units", footprint, "stopped")
     assert left(stopped) == ["echo@1.service is loaded"]
-    assert stopped.noted == ["own.service"]
+    assert stopped.not_in_footprint == ["own.service"]
     gone = left(run_check(target, "units", footprint))
     assert "/etc/systemd/system/echo@.service" in gone
     assert "/etc/systemd/system/multi-user.target.wants/echo@2.service" in gone
@@ -155,7 +155,7 @@ def test_an_account_of_the_app_is_left_with_its_keys_while_the_tenants_are_only_
     assert left(run_check(target, "users", footprint)) == ["echo (/var/lib/echo)"]
     keys = run_check(target, "authorized_keys", footprint)
     assert left(keys) == ["/var/lib/echo/.ssh/authorized_keys"]
-    assert keys.noted == ["/home/gpu/.ssh/authorized_keys"]
+    assert keys.not_in_footprint == ["/home/gpu/.ssh/authorized_keys"]
 
 
 def test_a_new_cron_table_is_left_when_it_is_named_or_mentions_the_app(target: SmallTarget) -> None:
@@ -165,7 +165,7 @@ def test_a_new_cron_table_is_left_when_it_is_named_or_mentions_the_app(target: S
     target.write("/etc/cron.d/own", "* * * * * root true\n")
     found = run_check(target, "cron", Footprint(cron=("echo",), paths=("/opt/echo",), users=("echo",)), "stopped")
     assert left(found) == ["/etc/cron.d/echo", "/etc/cron.hourly/sneaky", "/var/spool/cron/crontabs/echo"]
-    assert found.noted == ["/etc/cron.d/own"]
+    assert found.not_in_footprint == ["/etc/cron.d/own"]
     assert "hunter2" not in json.dumps(wire([found], 1))
 
 
@@ -174,7 +174,7 @@ def test_a_port_is_left_by_number_and_protocol(target: SmallTarget) -> None:
     target.baseline.endpoints = {"tcp 0.0.0.0:22"}
     found = run_check(target, "ports", Footprint(ports=("7777/tcp", "22/tcp")))
     assert left(found) == ["tcp 0.0.0.0:7777"]
-    assert found.noted == ["tcp 127.0.0.1:9999", "udp [::]:7777"]
+    assert found.not_in_footprint == ["tcp 127.0.0.1:9999", "udp [::]:7777"]
 
 
 def test_a_mount_is_left_when_it_is_named_or_lies_in_a_path_of_the_app(target: SmallTarget) -> None:
@@ -183,7 +183,7 @@ def test_a_mount_is_left_when_it_is_named_or_lies_in_a_path_of_the_app(target: S
     ]
     found = run_check(target, "mounts", Footprint(mounts=("/mnt/echo",), paths=("/opt/echo",)))
     assert left(found) == ["/mnt/echo/a", "/opt/echo/b"]
-    assert found.noted == ["/mnt/own"]
+    assert found.not_in_footprint == ["/mnt/own"]
 
 
 def test_a_stopped_container_may_stay_when_an_app_only_stops(target: SmallTarget) -> None:
@@ -242,7 +242,7 @@ def test_whose_a_process_is(target: SmallTarget) -> None:
     found = run_check(target, "processes", footprint, "stopped")
     assert [int(one.split()[1]) for one in left(found)] == [200, 201, 202, 203, 204, 205, 206, 208]
     assert [one.item.split()[1] for one in found.found if one.known] == ["50"]
-    assert [one.split()[1] for one in found.noted] == ["207"]
+    assert [one.split()[1] for one in found.not_in_footprint] == ["207"]
     assert "hunter2" not in json.dumps(wire([found], 1))
 
 

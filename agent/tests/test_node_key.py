@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,18 @@ def test_a_request_that_never_arrived_is_made_again_by_the_old_key(folder: Path)
         agent.rotate()
     assert agent.rotate() == "key 2"
     assert connection.asked_by == [None, key_on_disk(folder), None]
+    assert not (folder / NEXT).exists()
+
+
+def test_a_wipe_ends_with_a_key_that_nobody_left_on_the_host(folder: Path) -> None:
+    planted = signatures.raw_public_key(identity.load_or_make_key(folder, NEXT))
+    unknown = wire.Refused(401, "agent_signature_invalid", "", {})
+    answers = [unknown, *({"key_generation": number, "key_expires_at": None} for number in (2, 3))]
+    connection = LittleWire(MIDDLE, answers)
+    assert renewal(folder, connection).replace() == "key 3"
+    registered = [base64.b64decode(str(body["public_key"])) for body in connection.asked]
+    assert registered == [planted, planted, key_on_disk(folder)]
+    assert key_on_disk(folder) != planted
     assert not (folder / NEXT).exists()
 
 

@@ -22,7 +22,7 @@ from gpuaas_agent.drivers.host import HostDriver
 from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.expectations import Restore
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import marker
+from gpuaas_agent.host import accounts, marker, sshd
 from gpuaas_agent.identity import store_anchors
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.protocol import SignedTask
@@ -213,6 +213,23 @@ def test_a_wipe_is_refused_while_another_allocation_is_served(tmp_path: Path, pl
     with pytest.raises(TaskFailure) as refused:
         driver.wipe(ReleaseSpec("alc_1", "baremetal", "gpu", ()), context)
     assert refused.value.code == "another_allocation_served"
+
+
+def test_a_planted_record_does_not_keep_a_tenant_in_who_deleted_their_own(
+    tmp_path: Path, platform: TaskSigner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = remembered(tmp_path)
+    ledger.confirm(platform.verify)
+    driver = HostDriver(Config(address="10.0.0.1", state_dir=tmp_path), ledger)
+    closed: list[str] = []
+    monkeypatch.setattr(sshd.SshFiles, "deny_logins", lambda _: closed.append("logins"))
+    monkeypatch.setattr(accounts, "disable_user", lambda user, _: closed.append(user))
+    monkeypatch.setattr(driver, "_reload_or_stop_ssh", lambda _: "closed")
+    plan = driver.deprovision(
+        ReleaseSpec("alc_2", "baremetal", "gpu", ()), TaskContext(Deadline.after(30), 1, lambda *_: "")
+    )
+    assert plan.steps[0].run() == "closed"
+    assert closed == ["logins", "gpu"]
 
 
 @pytest.fixture

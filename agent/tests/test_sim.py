@@ -152,10 +152,10 @@ def test_an_inspection_is_answered_as_a_real_host_with_nothing_left_would(platfo
     assert answer["receipt_id"] == "rcp_1"
     assert answer["checks"][0] == {
         "name": "units",
-        "looked_for": ["echo.service"],
+        "entries": ["echo.service"],
         "found": [],
         "left": 0,
-        "noted": [],
+        "not_in_footprint": [],
         "examined": 0,
         "problem": "",
     }

@@ -22,12 +22,15 @@ from gpuaas_agent.host.manifest import Entry
 from gpuaas_agent.host.programs import Programs
 from gpuaas_agent.host.restart import WipeProgressStore
 from gpuaas_agent.host.sshd import CLOSED_TEXT
+from gpuaas_agent.host.verify import _those_under
 from gpuaas_agent.printable import printable
 from gpuaas_agent.sim.answers import SimHost
 
 
-def file(content: str = "", *, size: int = 0, mode: int = 0o644, uid: int = 0, kind: str = "file") -> Entry:
-    return Entry(kind, mode, uid, 0, size, 0, content, "")
+def file(
+    content: str = "", *, size: int = 0, mode: int = 0o644, uid: int = 0, kind: str = "file", attributes: str = ""
+) -> Entry:
+    return Entry(kind, mode, uid, 0, size, 0, content, attributes)
 
 
 def explained(path: str, before: Entry | None, now: Entry | None) -> bool:
@@ -56,6 +59,10 @@ JOURNAL = "/var/log/journal/0123/system.journal"
         ("/var/log/evil.log", None, file("a", size=1), False),
         ("/var/log/wtmp", None, file("a", size=400), True),
         (JOURNAL, None, file("a", size=8 << 20, mode=0o640), True),
+        (JOURNAL, None, file("a", mode=0o640, attributes="user.crtime_usec=00"), True),
+        (JOURNAL, None, file("a", mode=0o640, attributes="locked;"), False),
+        (JOURNAL, file("a", mode=0o640), file("b", mode=0o640, attributes="locked;user.crtime_usec=00"), False),
+        ("/etc/.pwd.lock", None, file(mode=0o600, attributes="locked;"), False),
         ("/var/log/journal/0123/system@1.journal", None, file("a", mode=0o640), False),
         ("/var/log/journal/0123/system@1.journal", file("a", mode=0o640), None, True),
         ("/var/log/journal/evil", None, file(kind="folder"), False),
@@ -158,6 +165,14 @@ def test_a_check_says_whether_it_looked() -> None:
     ]
     assert wire(checks)["clean"] is False
     assert wire(checks[:2]) == {"clean": True, "grade": "inspected", "checks": [one.wire() for one in checks[:2]]}
+
+
+def test_a_check_of_a_folder_that_the_manifest_leaves_out_is_not_clean() -> None:
+    looked = check("queues", lambda: _those_under([], {}, ("/etc/cron", "/dev/mqueue/")))
+    assert looked.status == "found"
+    assert "/dev/mqueue/" in looked.found[0]
+    assert check("scratch", lambda: _those_under([], {}, ("/tmp",))).status == "found"
+    assert check("crontabs", lambda: _those_under([], {}, ("/etc/cron", "/devices/"))).status == "clean"
 
 
 def test_what_a_tenant_named_reaches_nobody_raw() -> None:

@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuaas_cli.artifact_views import require_registered
+from gpuaas_cli.blob_publication import BlobToPublish, publish_blob
 from gpuaas_cli.catalog_views import format_faults
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AppVersion, Artifact, InvalidRequest
+from gpuaas_sdk.promotion import PassedCheck
 from gpuaas_sdk.signatures import digest_of, read_private_key, sign_blob
 
 DIGEST = "{digest}"  # in the manifest: the digest of what is packed
-STAGES = ("draft", "staged", "canary", "active")
 _SUMMARY = 200  # characters of a tool's last line that are kept as evidence
 
 
@@ -48,21 +48,24 @@ def publish_app(session: Session, project: str, wanted: Publication) -> AppVersi
     text = _read_manifest(wanted)
     with Progress(session) as progress, _packed(wanted.artifact) as file:
         digest = digest_of(file)
-        artifact = _find(session, project, digest)
+        artifact = session.client.artifacts.find(project, digest)
         unchecked = artifact is None or artifact.stage == "draft"
         checks = wanted.checks.items() if unchecked else ()
-        evidence = {kind: _run_check(progress, kind, line, wanted.folder) for kind, line in checks}
+        passed = [_run_check(progress, kind, line, wanted.folder) for kind, line in checks]
         version = _register(
             session, project, wanted, text.replace(DIGEST, digest)
         )  # refused before anything is uploaded
         progress.finish(f"{version.slug} {version.version} is registered")
         artifact = artifact or _upload(session, progress, project, wanted, file, digest)
         artifact = _sign(session, progress, project, wanted, artifact)
-        for kind, (tool, summary) in evidence.items():
-            session.client.artifacts.add_evidence(project, artifact.id, kind, True, tool=tool, summary=summary)
-        _promote(session, progress, project, wanted, artifact)
-        if version.status == "draft":
-            version = session.client.app_versions.activate(project, version.app_id, version.id)
+        session.client.artifacts.promote_to(
+            project,
+            artifact,
+            reason=wanted.reason,
+            checks=passed,
+            moved=lambda stage: progress.finish(f"the artifact is {stage}"),
+        )
+        version = session.client.app_versions.activate_draft(project, version)
         progress.finish(f"{version.slug} {version.version} is {version.status}")
     return version
 
@@ -109,12 +112,8 @@ def pack_folder(source: Path) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def _find(session: Session, project: str, digest: str) -> Artifact | None:
-    return next(iter(session.client.artifacts.list(project, digest=digest)), None)
-
-
-def _run_check(progress: Progress, kind: str, line: str, folder: Path) -> tuple[str, str]:
-    """Run a check in the app's folder; return the tool and the last line of its output. One that fails ends the command."""
+def _run_check(progress: Progress, kind: str, line: str, folder: Path) -> PassedCheck:
+    """Run a check in the app's folder; the last line of its output is kept. One that fails ends the command."""
     progress.update(f"{kind}: {line}")
     try:
         ran = subprocess.run(shlex.split(line), cwd=folder, capture_output=True, text=True, check=False)
@@ -127,18 +126,14 @@ def _run_check(progress: Progress, kind: str, line: str, folder: Path) -> tuple[
         raise CommandFailed("check_failed", detail, "Correct what it names and publish again. Nothing was published.")
     summary = (said[-1] if said else "passed").strip()[:_SUMMARY]
     progress.finish(f"{kind}: {summary}")
-    return line[:_SUMMARY], summary
+    return PassedCheck(kind, line[:_SUMMARY], summary)
 
 
 def _upload(
     session: Session, progress: Progress, project: str, wanted: Publication, file: Path, digest: str
 ) -> Artifact:
-    intents, name = session.client.publish_intents, wanted.folder.resolve().name.lower().replace("_", "-")
-    intent = intents.create(project, "blob", name, size_bytes=file.stat().st_size)
-    intents.upload(intent, file, lambda sent, total: progress.update(f"{100 * sent // max(total, 1)}% uploaded"))
-    intents.complete(project, intent.id, digest)
-    progress.update("the platform checks the bytes")
-    made = require_registered(intents.wait_until_checked(project, intent.id, wanted.deadline))
+    name = wanted.folder.resolve().name.lower().replace("_", "-")
+    made = publish_blob(session, progress, project, BlobToPublish(file, name, digest), wanted.deadline)
     progress.finish(f"uploaded as {digest}")
     return session.client.artifacts.wait_until_checked(project, made, wanted.deadline)
 
@@ -159,16 +154,6 @@ def _sign(session: Session, progress: Progress, project: str, wanted: Publicatio
         raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")
     progress.finish(f"signed: {checked.trust}")
     return checked
-
-
-def _promote(session: Session, progress: Progress, project: str, wanted: Publication, artifact: Artifact) -> None:
-    if artifact.stage not in STAGES:
-        detail = f"The artifact is {artifact.stage}; a version of it cannot be launched."
-        raise CommandFailed("promotion_refused", detail, "Publish other bytes.", ExitCode.CONFLICT)
-    for stage in STAGES[STAGES.index(artifact.stage) + 1 :]:
-        percent = 100 if stage == "canary" else None
-        session.client.artifacts.move(project, artifact.id, stage, wanted.reason, canary_percent=percent)
-        progress.finish(f"the artifact is {stage}")
 
 
 def _register(session: Session, project: str, wanted: Publication, text: str) -> AppVersion:

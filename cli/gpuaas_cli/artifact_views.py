@@ -4,8 +4,18 @@ from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.output import Column, age, print_card
 from gpuaas_cli.references import is_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Artifact, PublishIntent
+from gpuaas_sdk import Artifact, Evidence, PublishIntent
 from gpuaas_sdk.digests import is_digest
+
+EVIDENCE: list[Column[Evidence]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KIND", lambda one: one.kind),
+    Column("PASSED", lambda one: one.passed),
+    Column("SOURCE", lambda one: one.source),
+    Column("TOOL", lambda one: one.tool),
+    Column("SUMMARY", lambda one: one.summary),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
 
 
 def stage(artifact: Artifact) -> str:
@@ -30,6 +40,7 @@ def print_artifact(session: Session, artifact: Artifact) -> None:
         ("kind", artifact.kind),
         ("digest", artifact.digest),
         ("reference", artifact.reference),
+        ("credential", "of the publisher, for its tenant alone" if artifact.has_credential else "none needed"),
         ("size", f"{artifact.size_bytes} bytes"),
         ("stage", stage(artifact)),
         ("since", artifact.stage_since),

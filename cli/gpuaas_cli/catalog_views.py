@@ -15,6 +15,7 @@ from gpuaas_sdk import (
     Entitlement,
     InvalidRequest,
     PlacementCandidate,
+    ProvidedApp,
 )
 
 CATALOG: list[Column[CatalogApp]] = [
@@ -31,6 +32,13 @@ APPS: list[Column[App]] = [
     Column("VISIBILITY", lambda one: one.visibility, whole=True),
     Column("PROJECT", lambda one: one.project_id, whole=True),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+PROVIDED: list[Column[ProvidedApp]] = [
+    Column("APP", lambda one: one.name, whole=True),
+    Column("NAME", lambda one: one.display_name),
+    Column("STATE", lambda one: one.state, whole=True),
+    Column("AGE", lambda one: age(one.reported_at), right=True, whole=True),
+    Column("WHY", lambda one: one.detail or " ".join(filter(None, (one.message, one.next_step)))),
 ]
 
 

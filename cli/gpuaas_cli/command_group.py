@@ -92,7 +92,7 @@ def perform(session: Session, work: Callable[[], None], names: FieldNames = UNTR
         raise typer.Exit(failure.exit_code) from failure
     except CommandError as error:
         exit_code = ExitCode.USAGE if error.usage else ExitCode.FAILED
-        told = CommandFailed(error.code, error.sentence, error.next_step, exit_code)
+        told = CommandFailed(error.code, error.message, error.next_step, exit_code)
         print_error(session.err, told.as_error(), session.as_json)
         raise typer.Exit(exit_code) from error
     except typer.Abort as stopped:

@@ -60,12 +60,12 @@ class CommandFailed(Exception):
     """A failure that the command itself detected, in the same form as the platform's."""
 
     code: str
-    sentence: str
+    message: str
     next_step: str = ""
     exit_code: ExitCode = ExitCode.FAILED
 
     def as_error(self) -> GpuaasError:
-        return GpuaasError(Problem(code=self.code, status=0, detail=self.sentence, next_step=self.next_step))
+        return GpuaasError(Problem(code=self.code, status=0, detail=self.message, next_step=self.next_step))
 
 
 def exit_code_of(error: GpuaasError) -> ExitCode:

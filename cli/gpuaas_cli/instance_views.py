@@ -1,11 +1,12 @@
 """Prints instances, their members and their timelines."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from gpuaas_cli.member_names import MemberNames
 from gpuaas_cli.output import Column, age, cell, moment, print_card, print_json, print_list, style_of
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
@@ -18,6 +19,8 @@ from gpuaas_sdk import (
     ServedProjects,
     TimelineEvent,
 )
+
+NameOf = Callable[[str], str]  # the name of a member by its id
 
 
 def _status(instance: InstanceSummary) -> Text:
@@ -67,27 +70,33 @@ def print_instance(
     members: Sequence[InstanceMember] = (),
     allocation_names: Mapping[str, str] | None = None,
 ) -> None:
-    why = instance.failure
+    if session.as_json:
+        print_card(session, instance, [])
+        return
+    why, names = instance.failure, _names_of(MemberNames(session), instance)
     fields = [
         ("Id", instance.id),
         ("Name", instance.name),
-        ("App", f"{instance.app_slug} {instance.version}, runtime {instance.runtime_version or '-'}"),
+        ("App", f"{instance.app_slug} {instance.version}, runtime {_runtime_version(instance)}"),
         ("Status", _status(instance)),
         ("Since", instance.status_since),
         ("Health", instance.health),
-        ("Because", _lines(instance.health_reasons)),
-        ("Warnings", _lines(instance.flags)),
+        ("Because", _lines(instance.health_reasons, names)),
+        ("Warnings", _lines(instance.flags, names)),
         ("Reconcile policy", instance.reconcile_policy),
-        ("Drift", _drift(instance)),
+        ("Drift", _drift(instance, names)),
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why else None),
         ("Operation", instance.operation_id),
         ("Last operation", None if instance.operation_id else instance.last_operation_id),
         ("Members", _counts(instance.member_counts)),
+        ("Capacity shape", instance.bound_capacity_shape),
         ("Serves", [one.slug for one in instance.projects] if len(instance.projects) > 1 else None),
         ("Inputs", _document(instance.inputs)),
         ("Form", instance.mode and f"{instance.mode.name}: {instance.mode.meaning}"),
-        ("Not in this form", _closed(instance)),
+        ("Not in this mode", _closed(instance)),
+        ("Runtime profile", _document(instance.runtime_profile)),
+        ("Component profiles", _document(instance.component_profiles)),
         ("Runtime", _document(instance.runtime)),
         ("Access", _document(instance.access_bundle)),
         ("Rolls back to", _version(instance.previous_version)),
@@ -98,7 +107,7 @@ def print_instance(
         ("Correlation id", instance.correlation_id),
     ]
     print_card(session, instance, fields)
-    if members and not session.as_json:
+    if members:
         session.out.print()
         print_list(session, members, member_columns(allocation_names or {}))
 
@@ -164,13 +173,17 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
     session.out.print(table)
 
 
-def _drift(instance: Instance) -> str | None:
+def _names_of(names: MemberNames, instance: Instance) -> NameOf:
+    return lambda member_id: names.of(instance.project_id, instance.id, member_id)
+
+
+def _drift(instance: Instance, name_of: NameOf) -> str | None:
     """Return what was noticed, what the platform does about it, and what a person should do."""
     drift = instance.drift
     if drift is None:
         return None
     lines = [f"{drift.state} since {moment(drift.noticed_at)}. {drift.message} {drift.next_step or ''}".rstrip()]
-    lines += [f"{one.component_key} {one.member_id}: {one.message} ({one.code})" for one in drift.members]
+    lines += [f"{name_of(one.member_id)}: {one.message} ({one.code})" for one in drift.members]
     if instance.reconcile_policy == "auto":
         lines.append(f"Attempts in the last hour: {len(drift.attempts)}, left: {drift.attempts_left}.")
     return "\n".join(lines)
@@ -188,15 +201,22 @@ def _command(action: str) -> str:
     return names.get(action, action.removeprefix("instance_"))
 
 
-def _lines(reasons: Sequence[HealthReason]) -> str:
+def _lines(reasons: Sequence[HealthReason], name_of: NameOf) -> str:
     return "\n".join(
-        " ".join(part for part in (f"{one.message} ({one.code})", _members_named(one), one.next_step) if part)
+        " ".join(part for part in (f"{one.message} ({one.code})", _members_named(one, name_of), one.next_step) if part)
         for one in reasons
     )
 
 
-def _members_named(reason: HealthReason) -> str | None:
-    return ", ".join(reason.member_ids) if reason.member_ids else reason.member_id
+def _members_named(reason: HealthReason, name_of: NameOf) -> str | None:
+    ids = reason.member_ids or ([reason.member_id] if reason.member_id else [])
+    return ", ".join(name_of(one) for one in ids) or None
+
+
+def _runtime_version(instance: Instance) -> str:
+    """The version that runs, and the one that the manifest declares if that is another."""
+    runs, declared = instance.runtime_version or "-", instance.declared_runtime_version
+    return runs if declared in (None, runs) else f"{runs} (declared: {declared})"
 
 
 def _document(document: Mapping[str, object] | None) -> str | None:
@@ -209,7 +229,7 @@ def _version(version: InstanceVersion | None) -> str | None:
 
 
 def _closed(instance: Instance) -> str | None:
-    """Describe what the app does not support in its present form."""
+    """Describe what the app does not allow in its present mode."""
     listed = instance.mode.closed if instance.mode else []
     lines = [f"{one.kind} {one.component_key or ''}".rstrip() + f": {one.message} {one.next_step}" for one in listed]
     return "\n".join(lines) or None

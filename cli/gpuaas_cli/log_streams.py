@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gpuaas_sdk import Client, GpuaasError, LogLine
 
-_WAITING = 1000  # lines: who prints slowly slows the streams down, and the platform leaves lines out
+_WAITING = 1000  # lines: a slow terminal slows the streams down, and the platform leaves lines out
 
 
 @dataclass(frozen=True, slots=True)

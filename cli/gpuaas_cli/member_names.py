@@ -1,6 +1,9 @@
 """Names of members for people: `worker/1` instead of the id."""
 
+from contextlib import suppress
+
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Denied, NotFound
 
 
 class MemberNames:
@@ -11,8 +14,9 @@ class MemberNames:
         self._names: dict[str, str] = {}
 
     def of(self, project_id: str, instance_id: str, member_id: str) -> str:
-        """Return the name of a member, removed or not."""
+        """Return the name of a member, removed or not; its id where the caller may not see the instance's members."""
         if member_id not in self._names:
-            members = self._session.client.instances.members(project_id, instance_id, removed=True)
-            self._names |= {one.id: one.name for one in members}
+            with suppress(NotFound, Denied):
+                members = self._session.client.instances.members(project_id, instance_id, removed=True)
+                self._names |= {one.id: one.name for one in members}
         return self._names.setdefault(member_id, member_id)

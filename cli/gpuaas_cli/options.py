@@ -19,6 +19,14 @@ WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Wait and show 
 DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Maximum seconds to watch.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for the audit trail.")]
+SourceAddressOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source-address",
+        help="Address or network that you connect from, as the host sees it (repeat for several), such as your jump host's."
+        " Default: the address of this machine.",
+    ),
+]
 ExpiresOption = Annotated[
     str | None,
     typer.Option("--expires", help="When it ends: 90m, 12h, 30d, or a time such as 2030-01-31T12:00Z."),

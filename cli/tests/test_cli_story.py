@@ -200,7 +200,9 @@ def test_ssh_keys_certificates_and_grants(
     where = operator("projects", "show", project, "-o", "json").json["id"]
     with Client(server.url, credentials=PasswordCredentials(server.admin_email, server.admin_password)) as client:
         box = next(one.id for one in client.allocations.list(str(where)) if one.name == "box")
-        issued = client.ssh_access.create_certificate(str(where), box, Path(f"{key}.pub").read_text().strip())
+        issued = client.ssh_access.create_certificate(
+            str(where), box, Path(f"{key}.pub").read_text().strip(), source_addresses=["192.0.2.1"]
+        )
     assert operator("ssh-certificates", "list", "box", "-p", project, "-o", "json").items[0]["revoked_at"] is None
     assert str(issued.serial) in operator("ssh-certificates", "revoke", "box", *private).out
     assert "revoked" in operator("ssh-certificates", "list", "box", "-p", project).out

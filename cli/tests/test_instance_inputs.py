@@ -80,7 +80,7 @@ def test_a_person_who_gives_some_inputs_is_asked_only_for_required_ones() -> Non
 def test_an_assignment_that_does_not_fit_is_refused_before_anything_is_sent(assignment: str, said: str) -> None:
     with pytest.raises(CommandFailed) as refused:
         InputForm(SCHEMA).parse_assignments([assignment])
-    assert said in refused.value.sentence
+    assert said in refused.value.message
     assert refused.value.exit_code == 2
 
 

@@ -8,11 +8,12 @@ import pytest
 import typer
 
 from gpuaas_cli.allocation_views import COLUMNS, print_timeline
-from gpuaas_cli.commands.receipts import COLUMNS as RECEIPTS
+from gpuaas_cli.commands.receipts import receipt_columns
 from gpuaas_cli.failures import CommandFailed, detail_lines, exit_code_of, print_error
 from gpuaas_cli.field_names import FieldNames
-from gpuaas_cli.instance_views import member_columns
+from gpuaas_cli.instance_views import member_columns, print_instance
 from gpuaas_cli.main import app
+from gpuaas_cli.member_names import MemberNames
 from gpuaas_cli.operation_views import print_operation
 from gpuaas_cli.options import expiry, past
 from gpuaas_cli.output import age, cell, money, print_json, print_list
@@ -22,12 +23,14 @@ from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     Allocation,
     GpuaasError,
+    HealthReason,
+    Instance,
     InstanceMember,
     Operation,
     OperationProgress,
     Problem,
     ReceiptLine,
-    SshWayIn,
+    SshAddress,
     Tenant,
     Timeline,
     TimelineEntry,
@@ -41,7 +44,7 @@ def allocation(number: int) -> Allocation:
         name=f"a-rather-long-name-of-a-run-{number}",
         sku_name="h100-slice",
         gpu_count=8,
-        ssh=SshWayIn(address="fd00:1234:5678:9abc::1", port=20022, user="gpu"),
+        ssh=SshAddress(address="fd00:1234:5678:9abc::1", port=20022, user="gpu"),
         created_at=datetime.now(UTC),
     )
 
@@ -129,17 +132,42 @@ def test_members_name_their_allocations_as_people_do(
     assert ("box-1" in first, "alc_1" in first, "alc_2" in second) == (True, False, True)
 
 
-def test_receipts_show_whole_ids_of_the_receipt_and_its_member(
+class NamedMembers(MemberNames):
+    def of(self, project_id: str, instance_id: str, member_id: str) -> str:
+        return {"mem_1": "worker/1", "mem_2": "worker/2"}[member_id]
+
+
+def test_receipts_show_their_whole_id_and_the_name_of_the_member(
     configuration_home: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ids = [f"{kind}_01m7f6xnrfe0brcs8qc0d8gk01" for kind in ("rcp", "mem")]
+    own = "rcp_01m7f6xnrfe0brcs8qc0d8gk01"
     line = ReceiptLine(
-        id=ids[0], member_id=ids[1], status="not_verified", created_at=datetime.now(UTC), settled_at=datetime.now(UTC)
+        id=own,
+        member_id="mem_1",
+        status="not_verified",
+        created_at=datetime.now(UTC),
+        settled_at=datetime.now(UTC),
     )
-    print_list(Session(), [line], RECEIPTS)
+    session = Session()
+    print_list(session, [line], receipt_columns(NamedMembers(session)))
     _, shown = capsys.readouterr().out.splitlines()
     assert len(shown.rstrip()) <= 100
-    assert all(one in shown for one in ids)
+    assert (own in shown, "worker/1" in shown, "mem_1" in shown) == (True, True, False)
+
+
+def test_health_reasons_and_drift_name_members_as_people_do(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuaas_cli.instance_views.MemberNames", NamedMembers)
+    reasons = [
+        HealthReason(code="member_degraded", message="It is slow.", member_ids=["mem_1", "mem_2"]),
+        HealthReason(code="member_failed", message="It ended.", member_id="mem_2"),
+    ]
+    print_instance(Session(), Instance(id="ins_1", health_reasons=reasons))
+    shown = capsys.readouterr().out
+    assert "It is slow. (member_degraded) worker/1, worker/2" in shown
+    assert "It ended. (member_failed) worker/2" in shown
+    assert "mem_" not in shown
 
 
 def test_an_expiry_is_a_span_or_a_time() -> None:

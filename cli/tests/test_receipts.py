@@ -2,7 +2,9 @@
 
 import pytest
 
-from gpuaas_cli.commands.receipts import COLUMNS, evidence_of
+from gpuaas_cli.commands.receipts import evidence_of, receipt_columns
+from gpuaas_cli.member_names import MemberNames
+from gpuaas_cli.session import Session
 from gpuaas_sdk import ReceiptCheck, ReceiptFinding, ReceiptLine
 
 
@@ -27,8 +29,8 @@ def test_a_check_that_could_not_look_says_why() -> None:
 
 
 def test_absence_says_what_was_looked_at() -> None:
-    clean = check(0, verdict="absent", looked_for=["echo.service"], examined=81, noted=["own.service"])
-    assert evidence_of(clean) == "1 asked for, 81 looked at, 1 new of no footprint"
+    clean = check(0, verdict="absent", entries=["echo.service"], examined=81, not_in_footprint=["own.service"])
+    assert evidence_of(clean) == "1 asked for, 81 looked at, 1 new and in no footprint"
 
 
 @pytest.mark.parametrize(
@@ -36,5 +38,5 @@ def test_absence_says_what_was_looked_at() -> None:
     [("clean", 0, 0), ("left", 3, 3), ("pending", 0, None), ("unseen", 0, None), ("not_verified", 0, None)],
 )
 def test_only_a_check_that_examined_something_reports_nothing_left(status: str, left: int, shown: int | None) -> None:
-    [column] = [one for one in COLUMNS if one.title == "LEFT"]
+    [column] = [one for one in receipt_columns(MemberNames(Session())) if one.title == "LEFT"]
     assert column.cell(ReceiptLine(id="rcp_1", status=status, left=left)) == shown

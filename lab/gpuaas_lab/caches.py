@@ -1,4 +1,4 @@
-"""Removes root file systems and layers of earlier recipes, one day after the last fleet that used them.
+"""Removes root file systems, layers and disks of earlier recipes, one day after they were last used.
 
 Each fleet's folder lists the layers of its hosts' disks, for as long as the fleet exists. The delay is for other checkouts
 on this machine with another recipe, which must not rebuild their layers for every fleet.
@@ -7,10 +7,10 @@ on this machine with another recipe, which must not rebuild their layers for eve
 import json
 from pathlib import Path
 
-from gpuaas_lab import hardware_layer, package_layer, records, rootfs
+from gpuaas_lab import guest_disk, hardware_layer, package_layer, records, rootfs
 from gpuaas_lab.built_folder import BuiltFolder
 from gpuaas_lab.errors import LabError
-from gpuaas_lab.files import locked, used_lately
+from gpuaas_lab.files import locked, used_lately, used_stamp
 from gpuaas_lab.layout import FLEETS_DIR, MAX_GPUS, FleetLayout
 from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK
@@ -25,12 +25,7 @@ def note_use(layout: FleetLayout, layer: PackageLayer | None = None) -> None:
     (layout.directory / _NOTE).write_text(json.dumps([str(folder) for folder in used]) + "\n")
     for folder in used:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _stamp(folder).touch()
-
-
-def _stamp(folder: Path) -> Path:
-    """Return the file whose time says when a fleet last used the folder."""
-    return folder.with_name(f"{folder.name}.used")
+        used_stamp(folder).touch()
 
 
 def prune() -> list[Path]:
@@ -47,7 +42,7 @@ def _prune() -> list[Path]:
     if used is None:
         return []
     removed: list[Path] = []
-    used |= {folder for folder in _all_cached() if used_lately(_stamp(folder))}
+    used |= {folder for folder in _all_cached() if used_lately(used_stamp(folder))}
     for folder in set(rootfs.all_cached()) - {rootfs.path()} - used:
         removed += [folder] * BuiltFolder(folder).discard()
     current = {hardware_layer.path(count) for count in range(MAX_GPUS + 1)}
@@ -56,13 +51,16 @@ def _prune() -> list[Path]:
         removed.append(folder)
     for folder in {one for one in package_layer.all_cached() if package_layer.of_earlier_root(one)} - used:
         removed += [folder] * BuiltFolder(folder).discard()
+    for folder in set(guest_disk.all_cached()) - {guest_disk.path()} - used:
+        removed += [folder] * BuiltFolder(folder).discard()
     for folder in removed:
-        _stamp(folder).unlink(missing_ok=True)
+        used_stamp(folder).unlink(missing_ok=True)
     return removed
 
 
 def _all_cached() -> list[Path]:
-    return [*rootfs.all_cached(), *hardware_layer.all_cached(), *package_layer.all_cached()]
+    layers = [*hardware_layer.all_cached(), *package_layer.all_cached()]
+    return [*rootfs.all_cached(), *layers, *guest_disk.all_cached()]
 
 
 def _used_by_fleets() -> set[Path] | None:

@@ -31,7 +31,7 @@ def create(name: str) -> None:
     layout().create(name)
 
 
-def hold(name: str, cores: float) -> None:
+def limit_cpu(name: str, cores: float) -> None:
     layout().hold(name, cores)
 
 

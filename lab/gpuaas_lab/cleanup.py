@@ -13,6 +13,7 @@ from gpuaas_lab.layout import (
     DATA_DIR,
     FIRST_NUMBER,
     FLEETS_DIR,
+    GUEST_DISKS_DIR,
     LAST_NUMBER,
     LAYERS_DIR,
     ROOTFS_DIR,
@@ -44,7 +45,7 @@ def sweep() -> list[str]:
         if folder.name not in names:
             remove_folder(folder)
             removed.append(f"folder {folder}")
-    remove_dead_builds(ROOTFS_DIR, LAYERS_DIR)
+    remove_dead_builds(ROOTFS_DIR, LAYERS_DIR, GUEST_DISKS_DIR)
     return removed
 
 

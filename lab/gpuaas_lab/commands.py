@@ -43,7 +43,12 @@ def execute(
     return done
 
 
-def follow(argv: Sequence[str], hear: Callable[[str], None], timeout: float) -> None:
+def follow(
+    argv: Sequence[str],
+    hear: Callable[[str], None],
+    timeout: float,
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> None:
     """Run a long command and pass on each line of its output."""
     with subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", "--", *argv],
@@ -52,7 +57,7 @@ def follow(argv: Sequence[str], hear: Callable[[str], None], timeout: float) -> 
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=dict(ENVIRONMENT),
+        env=dict(environment),
     ) as running:
         late = threading.Timer(timeout, running.kill)
         late.start()

@@ -21,3 +21,6 @@ CONTAINER_ENGINE = PackageLayer(
     files=(("/etc/containers/containers.conf", _ENGINE_SETTINGS),),
     plain_folders=("/var/lib/containers",),
 )
+
+# What images need of Debian beside the packages that lab hosts have.
+IMAGE_BASE = PackageLayer("image-base", ("libgomp1", "libnuma1"))

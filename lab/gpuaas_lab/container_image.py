@@ -27,7 +27,11 @@ def build_image(
     files: Mapping[str, bytes], command: Sequence[str], links: Mapping[str, str] | None = None
 ) -> ContainerImage:
     """Build an image of one layer. Every file is executable; `links` maps symbolic links to their targets."""
-    content = _archive(files, links or {})
+    return build_image_of_layer(_archive(files, links or {}), command)
+
+
+def build_image_of_layer(content: bytes, command: Sequence[str]) -> ContainerImage:
+    """Build an image whose only layer is this tar archive, whatever it holds."""
     layer = gzip.compress(content, compresslevel=1, mtime=0)
     config = _encode(
         {

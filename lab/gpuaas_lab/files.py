@@ -17,6 +17,11 @@ from gpuaas_lab.errors import DeadlinePassed, LabError
 KEPT_SECONDS = 24 * 3600.0  # recently used folders are kept: another checkout with another recipe may use them again
 
 
+def used_stamp(folder: Path) -> Path:
+    """Return the file whose time says when the folder was last used."""
+    return folder.with_name(f"{folder.name}.used")
+
+
 def used_lately(stamp: Path) -> bool:
     """Whether the file was touched within the last day."""
     try:

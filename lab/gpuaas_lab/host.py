@@ -102,9 +102,9 @@ class Host:
         cgroups.remove(self._layout.cgroup, timeout)
         fabric.detach(self._layout)
 
-    def hold_to(self, cores: float) -> None:
+    def limit_cpu(self, cores: float) -> None:
         """Limit the host to this share of a core until it is powered on again."""
-        cgroups.hold(self._layout.cgroup, cores)
+        cgroups.limit_cpu(self._layout.cgroup, cores)
 
     def run(
         self,

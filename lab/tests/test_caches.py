@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_lab import caches, hardware_layer, package_layer, records, rootfs
-from gpuaas_lab.files import KEPT_SECONDS
+from gpuaas_lab import caches, guest_disk, hardware_layer, package_layer, records, rootfs
+from gpuaas_lab.files import KEPT_SECONDS, used_stamp
 from gpuaas_lab.layout import FleetLayout
 
 
@@ -19,6 +19,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(hardware_layer, "HARDWARE_DIR", tmp_path / "hardware")
     monkeypatch.setattr(hardware_layer, "_PARTIAL", tmp_path / "hardware/partial")
     monkeypatch.setattr(package_layer, "LAYERS_DIR", tmp_path / "layers")
+    monkeypatch.setattr(guest_disk, "GUEST_DISKS_DIR", tmp_path / "guest-disks")
     monkeypatch.setattr(caches, "FLEETS_DIR", tmp_path / "fleets")
     monkeypatch.setattr("gpuaas_lab.layout.FLEETS_DIR", tmp_path / "fleets")
     monkeypatch.setattr(caches, "LOCK", tmp_path / "lock")
@@ -69,6 +70,20 @@ def test_what_another_checkout_used_today_stays_though_it_has_no_fleet_now(
     os.utime(stamp, (before, before))
     assert caches.prune() == [data / "rootfs/old"]
     assert not stamp.exists()
+
+
+def test_a_guests_disk_of_an_earlier_recipe_goes_a_day_after_its_last_use(data: Path) -> None:
+    old = data / "guest-disks/old"
+    for folder in (old, guest_disk.path()):
+        folder.mkdir(parents=True)
+    guest_disk.ensure(print)
+    stamp = used_stamp(old)
+    stamp.touch()
+    assert old not in caches.prune()
+    before = stamp.stat().st_mtime - KEPT_SECONDS
+    os.utime(stamp, (before, before))
+    assert caches.prune() == [old]
+    assert [one for one in old.parent.iterdir() if one.is_dir()] == [guest_disk.path()]
 
 
 def test_a_fleet_of_a_later_lab_counts_though_its_record_says_more(data: Path) -> None:

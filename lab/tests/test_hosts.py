@@ -61,9 +61,9 @@ def test_a_host_has_no_way_out_of_its_fleet(fleet: Fleet) -> None:
 def test_a_host_can_be_limited_to_a_share_of_a_core(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     busy = "import time; end = time.monotonic() + 1.0\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
-    host.hold_to(0.1)
+    host.limit_cpu(0.1)
     used = float(host.run(["python3", "-c", busy]).stdout)
-    host.hold_to(1.0)
+    host.limit_cpu(1.0)
     assert used < 0.3
 
 

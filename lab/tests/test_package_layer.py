@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_lab import Fleet, PackageLayer, caches, hardware_layer, package_layer, rootfs
+from gpuaas_lab import Fleet, PackageLayer, caches, guest_disk, hardware_layer, package_layer, rootfs
 from gpuaas_lab.layout import FleetLayout
 
 EXTRA = PackageLayer("test-extra", ("tree", "rsync"))
@@ -33,8 +33,8 @@ def test_layers_over_an_earlier_root_file_system_go_and_the_others_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(package_layer, "LAYERS_DIR", tmp_path / "layers")
-    for room in (rootfs, hardware_layer):
-        monkeypatch.setattr(room, "all_cached", list)
+    for cache in (rootfs, hardware_layer, guest_disk):
+        monkeypatch.setattr(cache, "all_cached", list)
     monkeypatch.setattr(caches, "FLEETS_DIR", tmp_path / "fleets")
     monkeypatch.setattr("gpuaas_lab.records.RUN_DIR", tmp_path / "run")
     monkeypatch.setattr(caches, "LOCK", tmp_path / "lock")

@@ -27,7 +27,7 @@ from gpuaas_sdk.generated import models
 from gpuaas_sdk.generated.models import *  # noqa: F403 (every model is public and in its __all__)
 from gpuaas_sdk.reader import Resource
 from gpuaas_sdk.retries import NO_RETRIES, RetryPolicy
-from gpuaas_sdk.sealed import RecipientKey, UnsealError
+from gpuaas_sdk.sealed_boxes import RecipientKey, UnsealError
 from gpuaas_sdk.sync.calls import Pages
 from gpuaas_sdk.sync.client import Client
 from gpuaas_sdk.sync.wait import wait_for

@@ -35,7 +35,7 @@ class CommandSession(Protocol):
         """Return the id of the project that was named, or of the default one."""
         ...
 
-    def say(self, sentence: str) -> None:
+    def say(self, message: str) -> None:
         """Print a line for people; with JSON output it goes to stderr."""
         ...
 
@@ -49,11 +49,11 @@ class CommandSet:
 
 
 class CommandError(Exception):
-    """A failure that a command detected: a stable code, a sentence, and what to do next. `usage`: the input is wrong."""
+    """A failure that a command detected: a stable code, a message, and what to do next. `usage`: the input is wrong."""
 
-    def __init__(self, code: str, sentence: str, next_step: str = "", *, usage: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(self, code: str, message: str, next_step: str = "", *, usage: bool = False) -> None:
+        super().__init__(message)
         self.code = code
-        self.sentence = sentence
+        self.message = message
         self.next_step = next_step
         self.usage = usage

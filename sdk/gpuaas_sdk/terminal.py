@@ -30,10 +30,10 @@ MAX_MESSAGE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TerminalEnd:
-    """`reason` is for programs, `sentence` for people. `exit_status` is set when the shell ended by itself."""
+    """`reason` is for programs, `message` for people. `exit_status` is set when the shell ended by itself."""
 
     reason: str
-    sentence: str
+    message: str
     exit_status: int | None = None
 
 
@@ -86,7 +86,7 @@ class TerminalStream:
                 return message
             control = json.loads(message)
             if control.get("type") == "ended":
-                self.end = TerminalEnd(control["reason"], control["sentence"], control.get("exit_status"))
+                self.end = TerminalEnd(control["reason"], control["message"], control.get("exit_status"))
         return None
 
     def send(self, data: bytes) -> None:

@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sdk_support.artifact_stores import running_store
+from sdk_support.local_installer import LocalInstaller
+from sdk_support.notes_app import MANIFEST, Begin, decommission
 
-from gpuaas_sdk.testing import RunningServer, Sandbox
+from gpuaas_sdk import Operation
+from gpuaas_sdk.testing import CatalogApp, RunningServer, Sandbox
 
 
 @dataclass
@@ -117,6 +123,34 @@ def fleet(server: RunningServer) -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def catalog_app(fleet: Sandbox) -> CatalogApp:
+    """The app of `notes_app.py`, published in the project of the test file."""
+    catalog_app = CatalogApp(fleet, f"notes-{fleet.project_id[-6:].lower()}")
+    catalog_app.publish(MANIFEST.replace("{slug}", catalog_app.slug), b"what the controller is made of")
+    return catalog_app
+
+
+@pytest.fixture(scope="module")
+def places(catalog_app: CatalogApp) -> list[str]:
+    return catalog_app.allocate(2)
+
+
+@pytest.fixture
+def begin(catalog_app: CatalogApp, places: list[str]) -> Iterator[Begin]:
+    """Deploys an instance. At the end the instance is decommissioned, so that its allocation is free for the next test."""
+    made: list[str] = []
+
+    def deploy() -> tuple[str, Operation]:
+        instance, operation = catalog_app.deploy(f"n{len(made)}", [("head", places[0])])
+        made.append(instance)
+        return instance, operation
+
+    yield deploy
+    for instance in made:
+        decommission(catalog_app, instance)
+
+
 @pytest.fixture
 def platform() -> Iterator[ScriptedServer]:
     server = ScriptedServer()
@@ -132,3 +166,20 @@ def problem_answer() -> Callable[..., Answer]:
 @pytest.fixture
 def answer() -> type[Answer]:
     return Answer
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "etc").mkdir()
+    return tmp_path / "etc"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> LocalInstaller:
+    return LocalInstaller(tmp_path / "records")
+
+
+@pytest.fixture
+def store() -> Iterator[dict[str, Any]]:
+    with running_store() as state:
+        yield state

@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -58,16 +59,21 @@ def authority() -> Authority:
     return Authority(asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519"))
 
 
-async def feed(said: "asyncssh.SSHReader[str]", child: subprocess.Popen[bytes]) -> None:
+async def feed(said: "asyncssh.SSHReader[bytes]", child: subprocess.Popen[bytes]) -> None:
     while word := await said.read(1 << 16):
-        os.write(child.stdin.fileno(), word.encode()) if child.stdin else None
+        os.write(child.stdin.fileno(), word) if child.stdin else None
     child.stdin.close() if child.stdin else None
 
 
-async def carry(source: IO[bytes] | None, sink: "asyncssh.SSHWriter[str]") -> None:
-    """Copies to the end: the last words of a child must not be lost."""
+async def carry(source: IO[bytes] | None, sink: "asyncssh.SSHWriter[bytes]") -> None:
+    """Copies to the end: the last words of a child must not be lost. If nobody listens any more, the child learns it."""
     while source and (word := await asyncio.to_thread(os.read, source.fileno(), 1 << 16)):
-        sink.write(word.decode())
+        try:
+            sink.write(word)
+            await sink.drain()
+        except OSError:
+            source.close()
+            return
 
 
 @asynccontextmanager
@@ -76,7 +82,7 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
     commands: list[str] = []
     running: dict[asyncio.Task[None], subprocess.Popen[bytes]] = {}
 
-    async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
+    async def serve(process: asyncssh.SSHServerProcess[bytes]) -> None:
         commands.append(process.command or "")
         words = ["sh", "-c", process.command or ""]
         done = await asyncio.to_thread(
@@ -108,6 +114,7 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
         server_host_keys=[own],
         server_host_certs=certificates,
         process_factory=serve,
+        encoding=None,
         authorized_client_keys=asyncssh.import_authorized_keys(
             f'cert-authority,principals="{ALLOCATION}" {authority.users.export_public_key("openssh").decode()}'
         ),
@@ -216,6 +223,62 @@ async def test_a_program_that_ends_without_an_answer_fails_with_its_status(autho
             await (await connections.get_host(ALLOCATION)).request(
                 ["sh", "-c", "read -r word; echo no more >&2; exit 3"], "one"
             )
+        await connections.close()
+
+
+ENDLESS = "head -c 1073741824 /dev/zero | tr '\\0' x"  # 1 GiB without a newline
+
+
+@pytest.mark.usefixtures("sudo")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_a_host_that_sends_without_end_gets_a_failure_and_no_memory(authority: Authority, stream: str) -> None:
+    flood = ["sh", "-c", f"{ENDLESS}{' >&2' if stream == 'stderr' else ''}"]
+    async with host(authority, ALLOCATION):
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        await machine.run(["true"])
+        tracemalloc.start()
+        try:
+            for call in (machine.run(flood), machine.sudo(flood, stdin="words", check=False)):
+                with pytest.raises(Failed) as refused:
+                    await call
+                assert refused.value.failure.code == "host_output_too_large"
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert (await machine.run(["echo", "still there"])).out == "still there\n"  # the connection is of use
+        await connections.close()
+    assert most < 128 << 20  # of 2 GiB
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_an_answer_without_end_is_refused_and_its_program_not_used_again(authority: Authority) -> None:
+    answers = ["sh", "-c", f'read -r word; [ "$word" = flood ] && {ENDLESS}; echo "$word"; read -r word']
+    async with host(authority, ALLOCATION) as commands:
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        tracemalloc.start()
+        try:
+            with pytest.raises(Failed) as refused:
+                await machine.request(answers, "flood")
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert refused.value.failure.code == "host_output_too_large"
+        assert await machine.request(answers, "one") == "one\n"
+        await connections.close()
+    assert len(commands) == 2
+    assert most < 64 << 20
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_an_answer_of_a_megabyte_and_one_in_no_encoding_arrive(authority: Authority) -> None:
+    large = ["sh", "-c", "read -r word; head -c 1000000 /dev/zero | tr '\\0' x; echo"]
+    async with host(authority, ALLOCATION):
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        assert len(await machine.request(large, "one")) == 1_000_001
+        assert (await machine.run(["printf", "\\377ok"])).out == "\ufffdok"
         await connections.close()
 
 

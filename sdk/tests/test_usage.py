@@ -1,5 +1,6 @@
 """Usage reports of a controller: in batches, repeated after a crash, and not blocked by records that are refused."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ import pytest
 
 from gpuaas_sdk.controller import AppController, ControllerClient, Health, InstanceSnapshot, UsageReport
 from gpuaas_sdk.controller.health_checks import check_instances
+from gpuaas_sdk.controller.served_apps import ServedApps
 from gpuaas_sdk.controller.usage import BATCH, report_usage
 from gpuaas_sdk.errors import Conflict, Problem, ServerFailed
 
@@ -117,7 +119,7 @@ async def test_the_usage_position_is_reported_only_when_the_usage_was_recorded()
     platform, app = PlatformWithInstances(down=True), Counts()
     for down, runtime, recorded in ((True, None, False), (False, {"from": 7}, True)):
         platform.down = down
-        assert await check_instances(app, platform.client) == 1
+        assert await check_instances(app, platform.client, ServedApps(app, platform.client)) == 1
         assert app.last is not None
         assert (platform.runtimes[-1], app.last.usage_recorded) == (runtime, recorded)
     assert list(platform.known) == ["1"]
@@ -132,5 +134,25 @@ class PartialCounts(Counts):
 
 async def test_an_instance_without_a_result_does_not_block_the_others() -> None:
     platform = PlatformWithInstances(ids=("ins_1", "ins_2"))
-    assert await check_instances(PartialCounts(), platform.client) == 1
+    app = PartialCounts()
+    assert await check_instances(app, platform.client, ServedApps(app, platform.client)) == 1
+    assert list(platform.known) == ["1"]
+
+
+class BrokenCounts(Counts):
+    """What the hosts of the first instance send breaks its check; the second one's does not end."""
+
+    async def health(self, snapshot: InstanceSnapshot) -> Health | None:
+        if snapshot.instance.id == "ins_1":
+            raise ValueError("nobody expects this")
+        if snapshot.instance.id == "ins_2":
+            await asyncio.Event().wait()
+        return await super().health(snapshot)
+
+
+async def test_a_check_that_breaks_or_does_not_end_holds_up_no_other_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuaas_sdk.controller.health_checks.CHECK_SECONDS", 0.1)
+    platform = PlatformWithInstances(ids=("ins_1", "ins_2", "ins_3"))
+    app = BrokenCounts()
+    assert await check_instances(app, platform.client, ServedApps(app, platform.client)) == 1
     assert list(platform.known) == ["1"]

@@ -1,15 +1,13 @@
 """The api application: every noun's router, the gate, the edge, health, metrics and the offline API reference."""
 
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 
 from gpuaas_server import __version__
@@ -20,6 +18,7 @@ from gpuaas_server.allocations import endpoints as allocations
 from gpuaas_server.allocations import report_endpoints as host_reports
 from gpuaas_server.app_usage import endpoints as app_usage
 from gpuaas_server.artifacts import endpoints as artifacts
+from gpuaas_server.artifacts.intent_endpoints import takes_bytes
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
@@ -37,6 +36,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import reply
 from gpuaas_server.kernel.http.edge import Edge, is_local
 from gpuaas_server.kernel.http.problems import declared, install_problem_handlers
+from gpuaas_server.kernel.http.routers import add_routes, root_router
 from gpuaas_server.kernel.http.streams import StreamLimits
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.logs import endpoints as logs
@@ -95,7 +95,7 @@ class Health(BaseModel):
     warnings: list[str] = Field(default=[], description="Problems that do not stop the service yet but need attention.")
 
 
-status_router = APIRouter(tags=["status"])
+status_router = root_router(tags=["status"])
 
 
 @status_router.get("/healthz", response_model=Health)
@@ -128,17 +128,6 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
-@cache
-def _routes() -> tuple[BaseRoute, ...]:
-    """What a route takes and gives is worked out once, whichever platforms are served by it."""
-    joined = APIRouter(generate_unique_id_function=lambda route: route.name)
-    for noun in NOUNS:
-        joined.include_router(noun.router, prefix="/api/v1")
-    joined.include_router(identity.well_known)
-    joined.include_router(status_router)
-    return tuple(joined.routes)
-
-
 def build_app(platform: Platform) -> FastAPI:
     connect_hooks()
     app = FastAPI(
@@ -150,6 +139,8 @@ def build_app(platform: Platform) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         generate_unique_id_function=lambda route: route.name,
         separate_input_output_schemas=False,
+        # Ours are in kernel/metrics.py. The framework's would look for its exporters in every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.platform = platform
     app.state.agent_gate = AgentGate(platform)
@@ -159,7 +150,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.streams = StreamLimits(platform.settings)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)
-    app.router.routes.extend(_routes())
+    add_routes(app.router, *(noun.router for noun in NOUNS), identity.well_known, status_router)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
     # The last: it takes what is nobody else's.
@@ -167,8 +158,8 @@ def build_app(platform: Platform) -> FastAPI:
     app.add_middleware(
         Edge,
         max_body_bytes=platform.settings.max_body_bytes,
-        streams=artifacts.takes_bytes,
-        direct=agent_endpoints.POLL_ROUTE,
+        streams=takes_bytes,
+        direct=agent_endpoints.DIRECT_ROUTES,
     )
     assert_policy_covers(app)
     return app

@@ -6,7 +6,7 @@ The rule reads an operation's name, `noun_verb`: `sku_list` is `skus.list`, and 
 
 from collections.abc import Set
 
-# Nouns that are met in the group of another; after the dot, the part of it that they are.
+# Nouns whose calls are in the group of another noun; after the dot, their name within that noun.
 HOMES = {
     "credential_delivery": "access_credentials.delivery",
     "member": "instances.member",
@@ -31,6 +31,9 @@ HOMES = {
 NAMED = {
     "allocation_list_all": "allocations.list",
     "app_list_all": "apps.list",
+    "artifact_garbage_collect": "artifacts.collect_garbage",
+    "artifact_garbage_list": "artifacts.garbage",
+    "app_usage_access": "controller.usage_access",
     "app_usage_report": "controller.report_usage",
     "controller_heartbeat": "controller.heartbeat",
     "controller_instance_list": "controller.instances",
@@ -42,6 +45,7 @@ NAMED = {
     "platform_event_list": "events.page",
     "project_event_list": "events.page",
     "publish_intent_upload": "publish_intents.upload_content",
+    "publish_intent_upload_part": "publish_intents.upload_part",
     "receipt_list_all": "receipts.list",
     "retention_show": "audit.retention",
     "registry_token": "artifacts.registry_token",

@@ -124,7 +124,7 @@ def _security(document: Document, operation: Document) -> list[set[str]]:
 
 
 def _parameters(document: Document, operation: Document) -> dict[str, Document]:
-    """By place and name."""
+    """Return the parameters by place and name."""
     resolved = [resolve(document, parameter) for parameter in operation["parameters"]]
     return {f"{parameter['in']}/{parameter['name']}": parameter for parameter in resolved}
 

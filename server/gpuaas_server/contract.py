@@ -89,7 +89,7 @@ def write_contract(directory: Path) -> None:
 
 
 def check_contract(directory: Path) -> list[str]:
-    """What is out of date, and which releases the contract would break."""
+    """List the files that are out of date, and the releases that the contract would break."""
     complaints = []
     for name, text in generated_files().items():
         path = directory / name

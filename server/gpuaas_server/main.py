@@ -1,6 +1,6 @@
 """`gpuaas-server`: up, its parts (api, worker, registry, apps), and init, migrate, admin reset, settings, contract and others.
 
-Heavy imports wait for who needs them.
+Each command imports its own heavy modules.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from gpuaas_server.kernel.settings import Settings, settings_reference
 from gpuaas_server.kernel.start import report_failures
 from gpuaas_server.processes.file_limit import raise_file_limit
 
-# Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
+# The api goes first, since its callers wait: when both want the same core, a step of the worker can wait for milliseconds.
 WORKER_NICENESS = 5
 
 
 @contextmanager
 def _nothing_to_collect() -> Iterator[None]:
-    """What loading makes stays for good; looking for garbage among it is a tenth of the time that loading takes."""
+    """Turn the garbage collector off while modules load. They leave no garbage, and the search takes a tenth of the time."""
     gc.disable()
     try:
         yield
@@ -32,7 +32,7 @@ def _nothing_to_collect() -> Iterator[None]:
         gc.enable()
 
 
-def _wait_until_let_go(arguments: argparse.Namespace) -> None:
+def _wait_until_released(arguments: argparse.Namespace) -> None:
     """Wait in a paused process, which is loaded by now. A line means that the database is ready; end of file ends it."""
     if arguments.paused and not sys.stdin.buffer.readline():
         sys.exit(0)
@@ -62,7 +62,7 @@ def _worker(arguments: argparse.Namespace) -> int:
     with _nothing_to_collect():
         from gpuaas_server.processes import worker
 
-    _wait_until_let_go(arguments)
+    _wait_until_released(arguments)
     settings = Settings()
     configure_logs(settings.log_level)
     worker.run(settings)
@@ -72,7 +72,7 @@ def _worker(arguments: argparse.Namespace) -> int:
 def _registry(arguments: argparse.Namespace) -> int:
     from gpuaas_server.processes import registry
 
-    _wait_until_let_go(arguments)
+    _wait_until_released(arguments)
     settings = Settings()
     configure_logs(settings.log_level)
     registry.run(settings)
@@ -99,7 +99,7 @@ def _registry_garbage(arguments: argparse.Namespace) -> int:
 def _apps(arguments: argparse.Namespace) -> int:
     from gpuaas_server.processes import apps
 
-    _wait_until_let_go(arguments)
+    _wait_until_released(arguments)
     settings = Settings()
     configure_logs(settings.log_level)
     apps.run(settings)
@@ -162,7 +162,7 @@ def _admin_reset(arguments: argparse.Namespace) -> int:
 
 
 def _settings_with_database() -> Settings:
-    """Those of the environment; the database is that of the `up` which runs on the data directory, unless one is named."""
+    """Return the settings of the environment. If they name no database, it is that of the `up` on the data directory."""
     from pydantic import SecretStr
 
     from gpuaas_server.embedded import postgres
@@ -200,7 +200,7 @@ def _contract(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.base:
         for change in breaking_changes(json.loads(arguments.base.read_text()), openapi_document()):
-            print(f"would break clients of the earlier contract: {change}")
+            print(f"note, not refused before a release: clients of the earlier contract would break: {change}")
     complaints = check_contract(arguments.directory)
     for complaint in complaints:
         print(complaint, file=sys.stderr)
@@ -257,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     arguments = _parser().parse_args()
-    configure_logs("INFO")  # until the settings say otherwise: what is wrong with them is told in the same form
+    configure_logs("INFO")  # until the settings are read, so that errors in them are logged in the same form
     raise_file_limit()
     with report_failures():
         sys.exit(arguments.run(arguments))

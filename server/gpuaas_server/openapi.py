@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from gpuaas_server.calls import NAMED, call_of
 from gpuaas_server.identity.service import COOKIE, RULES, Level
 from gpuaas_server.kernel.http.problems import ProblemDocument
+from gpuaas_server.kernel.operation_kinds import published_kinds
 
 SECURITY_SCHEMES = {
     "bearer": {
@@ -53,6 +54,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
                     operation["x-call"] = call_of(operation["operationId"], collections)
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _on_the_wire(parameter["schema"])
+        document["x-operation-kinds"] = published_kinds()
         app.openapi_schema = document
     return app.openapi_schema
 

@@ -39,7 +39,7 @@ async def running_platform(
         wakeups=Wakeups(url, database.health),
         sealer=Sealer(load_or_make_master_key(key_file)),
     )
-    try:  # also around the opening: what it has begun, and then failed, would keep the process from ending
+    try:  # includes the opening: a half-opened pool would keep the process from ending
         await platform.database.open()
         await _refuse_old_schema(platform)
         await platform.wakeups.open()

@@ -61,7 +61,7 @@ class SchemaComparison:
     _found: dict[tuple[Any, Any], list[str]] = field(default_factory=dict)
 
     def complaints(self, sent: Any, accepted: Any, where: str) -> list[str]:
-        """What the receiver would refuse of `sent`, where it accepts `accepted`."""
+        """List what a receiver that accepts `accepted` would refuse of `sent`."""
         accepting = list(_alternatives(self.receiver, _as_schema(accepted)))
         found = [
             complaint
@@ -176,7 +176,7 @@ def _alternatives(document: Schema, schema: Schema) -> Iterator[Schema]:
 
 
 def _conjunctions(document: Schema, parts: list[Any]) -> Iterator[Schema]:
-    """What all parts accept, as alternatives."""
+    """Return what all parts accept, as alternatives."""
     first, *others = [_as_schema(part) for part in parts]
     for one in _alternatives(document, first):
         if not others:

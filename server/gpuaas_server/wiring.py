@@ -50,7 +50,9 @@ def connect_hooks() -> None:
             live_instances=instances.live_on_digest,
             active_versions=catalog.active_versions_on_digest,
             versions=catalog.versions_on_digest,
-            standing_changed=instances.artifact_flagged,
+            digests_referred=catalog.digests_referred,
+            digests_running=instances.digests_running,
+            artifact_changed=instances.artifact_flagged,
             tenant_trust_changed=instances.tenant_trust_changed,
         )
     )

@@ -149,7 +149,7 @@ BY_HAND = (
     "OperationFail",
     "OperationReport",
     "PublishIntentComplete",
-    "PublishIntentCreate",
+    "ArtifactAnnouncement",
     "ServiceAccountCreate",
     "SshGrantCreate",
     "TrustPolicySet",

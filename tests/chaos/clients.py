@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from chaos.history import Attempt, History, JsonObject, Request
 
 ANSWER_SECONDS = 4.0  # then the client leaves a frozen replica
-PATIENCE_SECONDS = 45.0  # for one request, over all attempts
+TIMEOUT_SECONDS = 45.0  # for one request, over all attempts
 LIVE = ("requested", "provisioning", "active")
 
 
@@ -36,7 +36,7 @@ class Session:
         """Send a request until it is decided or its time is over; sometimes repeat it, to compare the answers."""
         request = self.history.begin(kind, self.name, method, path, body)
         names = self.dice.sample(list(self.replicas), len(self.replicas))
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while request.answer is None and time.monotonic() < deadline:
             await self.attempt(request, names[len(request.attempts) % len(names)])
             if request.answer is None:
@@ -60,7 +60,7 @@ class Session:
         attempt.code = str(attempt.body.get("code") or "") if answer.status_code >= 400 else ""
         return attempt
 
-    async def read(self, path: str, seconds: float = PATIENCE_SECONDS, **query: str | int) -> JsonObject | None:
+    async def read(self, path: str, seconds: float = TIMEOUT_SECONDS, **query: str | int) -> JsonObject | None:
         """Read from any replica that answers; None if none answered in time."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -187,9 +187,8 @@ class Tenant:
             return
         path = f"{self.path}/allocations/{allocation_id}"
         if self.session.dice.random() < 0.5:
-            await self.session.change(
-                "ssh_certificate_create", "POST", f"{path}/ssh-certificates", public_key=public_key()
-            )
+            wanted: JsonObject = {"public_key": public_key(), "source_addresses": ["192.0.2.1"]}
+            await self.session.change("ssh_certificate_create", "POST", f"{path}/ssh-certificates", **wanted)
             return
         grant: JsonObject = {"public_key": public_key(), "expires_at": "2027-06-01T00:00:00Z", "note": "{id}"}
         made = await self.session.change("ssh_grant_create", "POST", f"{path}/ssh-grants", **grant)

@@ -133,8 +133,7 @@ class Nemesis:
 
     async def _freeze(self, attack: Attack) -> None:
         part = await self._living(attack.target)
-        part.signal(signal.SIGSTOP)
-        await wait_for_effect(lambda: is_stopped(part.pid), f"{part.name} runs on")
+        await wait_for_effect(part.freeze, f"{part.name} runs on")
         await asyncio.sleep(attack.seconds)
         part.signal(signal.SIGCONT)
         await wait_for_effect(lambda: not is_stopped(part.pid), f"{part.name} does not go on")
@@ -184,10 +183,9 @@ class Nemesis:
 
     async def _freeze_database(self, attack: Attack) -> None:
         await self._living_database()
-        self.platform.signal_database(signal.SIGSTOP)
-        await wait_for_effect(lambda: all(map(is_stopped, self.platform.database_pids())), "the database runs on")
+        await wait_for_effect(self.platform.freeze_database, "the database runs on")
         await asyncio.sleep(attack.seconds)
-        self.platform.signal_database(signal.SIGCONT)
+        self.platform.thaw_database()
         await wait_for_effect(
             lambda: not any(map(is_stopped, self.platform.database_pids())), "the database does not go on"
         )
@@ -206,7 +204,7 @@ class Nemesis:
             part.signal(signal.SIGCONT)
             part.kept_down = False
             part.step_clock(0.0)
-        self.platform.signal_database(signal.SIGCONT)
+        self.platform.thaw_database()
         self.platform.database_kept_down = False
         (self.platform.disk / "ballast").unlink(missing_ok=True)
 

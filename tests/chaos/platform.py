@@ -4,7 +4,6 @@ A service manager's loop starts again what has ended; the nemesis kills, freezes
 """
 
 import asyncio
-import ctypes
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from chaos.process import used_offset, write_offset
+from gpuaas_sdk.child_process import end_with_parent
 from gpuaas_sdk.testing import free_port
 from gpuaas_server.embedded import postgres
 
@@ -38,11 +38,10 @@ SETTINGS = {
     "worker_metrics_bind": "",
     "log_level": "WARNING",
 }
-# NoopController enough to fit the small file system that is filled up.
+# Small enough for the file system that is filled up.
 DATABASE = {"max_wal_size": "96MB", "min_wal_size": "32MB", "shared_buffers": "64MB"}
 DISK = "384m"
 START_SECONDS, START_TRIES = 300.0, 3
-PR_SET_PDEATHSIG = 1
 Result = TypeVar("Result")
 
 
@@ -74,6 +73,11 @@ class Part:
             )
         self.pids.append(self.process.pid)
 
+    def freeze(self) -> bool:
+        """Stop it, and tell whether it has stopped: a signal takes a moment to reach a process."""
+        self.signal(signal.SIGSTOP)
+        return is_stopped(self.pid)
+
     def signal(self, number: int) -> None:
         if self.process is not None and self.alive:
             self.process.send_signal(number)
@@ -88,17 +92,6 @@ class Part:
 
     def has_clock_stepped(self, seconds: float) -> bool:
         return used_offset(self.clock_file) == seconds
-
-
-def end_with_parent() -> Callable[[], None]:
-    libc, parent = ctypes.CDLL(None), os.getpid()
-
-    def bind() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return bind
 
 
 class Platform:
@@ -148,7 +141,7 @@ class Platform:
             part.signal(signal.SIGTERM)
         await self.run_in_starter(self._wait_for_parts)
         if self.database is not None:
-            self.signal_database(signal.SIGCONT)
+            self.thaw_database()
             await self.run_in_starter(self.database.stop)
         if self.small_disk:
             await self.run_in_starter(partial(subprocess.run, ["umount", "--lazy", str(self.disk)], check=False))
@@ -215,13 +208,20 @@ class Platform:
         parent = self.database.process.pid
         return [parent, *children_of(parent)]
 
-    def signal_database(self, number: int) -> None:
-        """The children are listed after the postmaster got the signal: none is missed."""
-        for pid in self.database_pids()[:1]:
-            os.kill(pid, number)
-        for pid in self.database_pids()[1:]:
+    def freeze_database(self) -> bool:
+        """Stop all its processes, and tell whether none of them runs. Called until it is so: the postmaster may have started
+        a child in the moment before its own signal reached it."""
+        pids = self.database_pids()
+        running = [pid for pid in pids if not runs_no_more(pid)]
+        for pid in running:
             with suppress(ProcessLookupError):
-                os.kill(pid, number)
+                os.kill(pid, signal.SIGSTOP)
+        return bool(pids) and not running
+
+    def thaw_database(self) -> None:
+        for pid in self.database_pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     async def wait_ready(self, name: str) -> None:
         """For as long as it takes on a busy machine; what ends again and again will not come."""
@@ -243,11 +243,20 @@ def mount_small_disk(place: Path) -> bool:
     return subprocess.run(command, check=False).returncode == 0
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether it has SIGSTOP."""
+def state_of(pid: int) -> str:
+    """Return the kernel's letter for the state of a process, or nothing for one that is gone."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    return False
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
+
+
+def is_stopped(pid: int) -> bool:
+    return state_of(pid) == "T"
+
+
+def runs_no_more(pid: int) -> bool:
+    """Tell whether the process is stopped or has ended: a child that ended stays a zombie while its parent is stopped."""
+    return state_of(pid) in ("T", "Z", "X", "")
 
 
 def is_ready(url: str) -> bool:

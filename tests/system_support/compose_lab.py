@@ -34,9 +34,10 @@ inputs:
 endpoints:
   - {{key: page, label: Page, service: web, port: 80, path: /page}}
 images: {{web: images/web.tar, cache: images/cache.tar, store: images/store.tar}}
+secrets: {{password: {{source: generated, length: 24}}}}
 """
 _COMPOSE = """
-x-service: &service {{restart: on-failure, mem_limit: 64m}}
+x-service: &service {{restart: on-failure, mem_limit: 64m, stop_grace_period: 1s}}
 services:
   web:
     <<: *service
@@ -50,14 +51,20 @@ services:
     <<: *service
     image: example/cache@{cache}
     expose: ["80"]
+    secrets: [token, {{source: password, target: /etc/password}}]
   store:
     <<: *service
     image: example/store@{store}
-    command: [sh, -c, "test -e /data/greeting || cat /www/greeting > /data/greeting; exec httpd -f -p 8002 -h /data"]
+    command:
+      - sh
+      - -c
+      - "test -e /data/greeting || cat /www/greeting > /data/greeting; (sleep 2; echo yes > /data/ready) &
+        exec httpd -f -p 8002 -h /data"
     expose: ["8002"]
     volumes: ["data:/data"]
-    healthcheck: {{test: [CMD, nc, -z, localhost, "8002"], interval: 1s, timeout: 3s}}
+    healthcheck: {{test: [CMD, curl, -f, "http://localhost:8002/ready"], interval: 1s, timeout: 3s}}
 volumes: {{data: }}
+secrets: {{token: {{file: ./token}}, password: {{external: true}}}}
 """
 
 

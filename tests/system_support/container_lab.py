@@ -1,6 +1,7 @@
 """Launchable apps on real hosts: a registry that they pull from, and images made of one program on the spot."""
 
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +9,13 @@ from pathlib import Path
 import yaml
 
 from gpuaas_containers.controller import Containers
-from gpuaas_lab import CONTAINER_ENGINE
+from gpuaas_containers.names import MemberNames
+from gpuaas_lab import CONTAINER_ENGINE, Host
 from gpuaas_lab.container_image import ContainerImage, build_image
 from gpuaas_sdk import AppVersion, GpuaasError, InstanceMember, NewInstance, Operation, Placement
 from gpuaas_sdk.registry import Repository
-from gpuaas_sdk.testing.catalog_app import PROMOTIONS, SETTLE
-from system_support.echo_lab import at_work
+from gpuaas_sdk.testing.catalog_app import SETTLE, TESTED
+from system_support.controllers import at_work
 from system_support.lab_site import LabApp, lab_site
 
 PORT = 7007
@@ -72,6 +74,12 @@ class ContainerLab(LabApp):
         self, version: str, image: ContainerImage, profile: Mapping[str, object] | None = None, **more: object
     ) -> AppVersion:
         self.push(image)
+        return self.release_version(version, image, profile, **more)
+
+    def release_version(
+        self, version: str, image: ContainerImage, profile: Mapping[str, object] | None = None, **more: object
+    ) -> AppVersion:
+        """Register and activate a version that runs a promoted image."""
         admin, project = self.sandbox.admin, self.project_id
         document = manifest(self.slug, version, image.digest, profile or {}, **more)
         made = admin.app_versions.register(project, yaml.safe_dump(document))
@@ -80,8 +88,12 @@ class ContainerLab(LabApp):
     def push(self, image: ContainerImage) -> None:
         """Push, register and promote the image, unless it is there."""
         admin, project = self.sandbox.admin, self.project_id
-        if list(admin.artifacts.list(project, digest=image.digest)):
-            return
+        if not list(admin.artifacts.list(project, digest=image.digest)):
+            self.promote(self.publish_draft(image))
+
+    def publish_draft(self, image: ContainerImage) -> str:
+        """Push and register the image as a draft. Returns the intent."""
+        admin, project = self.sandbox.admin, self.project_id
         intent = admin.publish_intents.create(project, "oci", f"image-{image.digest[7:15]}")
         assert intent.push is not None
         token = admin.artifacts.registry_token
@@ -91,15 +103,24 @@ class ContainerLab(LabApp):
             _patiently(repository, blob)
         repository.push_manifest("1", image.manifest)
         admin.publish_intents.complete(project, intent.id, image.digest)
-        made = admin.publish_intents.wait_until_checked(project, intent.id, SETTLE)
-        assert made.artifact_id is not None, made
-        for kind in ("lint", "smoke"):
-            admin.artifacts.add_evidence(project, made.artifact_id, kind, True, tool="testing-kit", summary="passed")
-        for stage in PROMOTIONS:
-            percent = 100 if stage == "canary" else None
-            admin.artifacts.move(project, made.artifact_id, stage, "for a test", canary_percent=percent)
+        return intent.id
 
-    def launch(self, name: str, version: str, place: int = 0, **inputs: object) -> tuple[str, Operation]:
+    def promote(self, intent_id: str) -> None:
+        """Wait until the image is registered, and make it active."""
+        admin, project = self.sandbox.admin, self.project_id
+        made = admin.publish_intents.wait_until_checked(project, intent_id, SETTLE)
+        assert made.artifact_id is not None, made
+        artifact = admin.artifacts.wait_until_checked(project, made.artifact_id, SETTLE)
+        admin.artifacts.promote_to(project, artifact, reason="for a test", checks=TESTED)
+
+    def launch(
+        self,
+        name: str,
+        version: str,
+        place: int = 0,
+        secrets: Mapping[str, object] | None = None,
+        **inputs: object,
+    ) -> tuple[str, Operation]:
         placement = [Placement(component_key="web", allocation_id=self.places[place])]
         new = NewInstance(
             app=self.slug,
@@ -107,6 +128,7 @@ class ContainerLab(LabApp):
             version=version,
             placement_intent=placement,
             inputs=inputs,
+            secrets=secrets,
             when_no_controller="queue",
         )
         started = self.sandbox.admin.instances.create(self.project_id, new)
@@ -150,6 +172,32 @@ def _patiently(repository: Repository, content: bytes) -> None:
             if not error.problem.retryable or time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
+
+
+def says(lab: ContainerLab, path: str = "greeting", place: int = 0) -> str:
+    """What the users of the container get, or nothing where nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://{lab.hosts[place].address}:{PORT}/{path}", timeout=5) as answer:
+            return str(answer.read().decode())
+    except OSError:
+        return ""
+
+
+def names_of(instance: str, member: InstanceMember) -> MemberNames:
+    return MemberNames.of(instance, member.component_key, member.id)
+
+
+def engine_lists(host: Host) -> dict[str, list[str]]:
+    """What the engine has on the host, beside the network that it always has."""
+    kinds = {"ps": ["ps", "--all"], "images": ["images"], "volume": ["volume", "ls"]}
+    listed = {kind: host.run(["podman", *words, "--quiet"]).stdout.split() for kind, words in kinds.items()}
+    networks = host.run(["podman", "network", "ls", "--format={{.Name}}"]).stdout.split()
+    listed["network"] = [one for one in networks if one != "podman"]
+    listed["secret"] = host.run(["podman", "secret", "ls", "--format={{.Name}}"]).stdout.split()
+    return {kind: sorted(set(found)) for kind, found in listed.items()}
+
+
+NOTHING: dict[str, list[str]] = {"ps": [], "images": [], "volume": [], "network": [], "secret": []}
 
 
 @contextmanager

@@ -1,19 +1,14 @@
 """The reference app on real hosts: three whole machines, two published versions, and the story of all its verbs."""
 
-import asyncio
 import hashlib
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 
 from gpuaas_echo.controller import Echo
 from gpuaas_sdk import InstanceMember, NewInstance, NewMemberOperation, Operation, Placement, ReplaceTarget
-from gpuaas_sdk.controller import AppController, ControllerSettings
-from gpuaas_sdk.controller.context import StepHook
-from gpuaas_sdk.controller.replica import no_step_hook
-from gpuaas_sdk.testing import running_replica
+from system_support.controllers import at_work
 from system_support.lab_site import LabApp, lab_site
 
 HUB, RELAY = 7007, 7008
@@ -118,28 +113,6 @@ def says(address: str, port: int, line: str) -> str:
             return peer.makefile().readline().strip()
     except OSError:
         return ""
-
-
-@contextmanager
-def at_work(app: AppController, settings: ControllerSettings, step_hook: StepHook = no_step_hook) -> Iterator[None]:
-    """A replica in an event loop of its own, so that a test reads as what its users do, one thing after the other."""
-    ready, end = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
-
-    async def work() -> None:
-        async with running_replica(app, settings, step_hook):
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(work(),))
-    thread.start()
-    try:
-        assert ready.wait(30)
-        yield
-    finally:
-        loop.call_soon_threadsafe(end.set)
-        thread.join(60)
-        loop.close()
 
 
 def every_verb(lab: EchoLab, name: str, do: Do) -> list[Operation]:

@@ -14,6 +14,7 @@ from system_support.schemathesis_cases import well_formed
 
 # What only an app's controller may ask; everybody else is turned away before the server looks at more than the path.
 ASKED_BY_CONTROLLERS = [
+    "app_usage_access",
     "app_usage_report",
     "controller_heartbeat",
     "controller_instance_list",

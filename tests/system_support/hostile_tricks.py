@@ -27,6 +27,12 @@ _SWAP = (
     " {start}; mv {path}.true {path}"
 )
 
+# A key of the node that the attacker knows, in the place of the one that the agent would make next.
+_KEY = "MC4CAQAwBQYDK2VwBCIEIHBsYW50ZWQgcGxhbnRlZCBwbGFudGVkIHBsYW50ZWQg"
+
+# The journal that a host writes is the one file that the wipe neither restores nor empties, but has begun anew.
+_JOURNAL = "/var/log/journal/$(cat /etc/machine-id)/system.journal"
+
 
 @dataclass(frozen=True, slots=True)
 class Trick:
@@ -60,6 +66,11 @@ TRICKS = (
         "another platform in the agent's identity",
         f'sed -i \'s#"urls": *\\[#"urls": ["https://203.0.113.66:1", #\' {STATE}/node.json',
         f"grep -q 203.0.113.66 {STATE}/node.json",
+    ),
+    Trick(
+        "the node's next key",
+        f"umask 077; printf -- '-----BEGIN PRIVATE KEY-----\\n{_KEY}\\n-----END PRIVATE KEY-----\\n' > {STATE}/agent.key.next",
+        f"grep -qs {_KEY} {STATE}/agent.key {STATE}/agent.key.next",
     ),
     Trick(
         "the agent's configuration",
@@ -149,6 +160,20 @@ TRICKS = (
     written("a hook of apt", "/etc/apt/apt.conf.d/99planted", 'DPkg::Pre-Invoke {"touch /run/planted-apt";};'),
     written("a script of a package", "/var/lib/dpkg/info/planted.postinst", "#!/bin/sh\nexit 0", "755"),
     appended("a trigger of dpkg", "/var/lib/dpkg/triggers/File", "/etc planted"),
+    # Started by the container runtime, or asked by it
+    written("a container of systemd's", "/etc/containers/systemd/planted.container", "[Container]\nImage=planted"),
+    written(
+        "another place for images",
+        "/etc/containers/registries.conf.d/00-planted.conf",
+        '[[registry]]\nprefix = "*.example"\nlocation = "203.0.113.66:5000"\ninsecure = true',
+    ),
+    Trick(
+        "a trust policy for images",
+        'mkdir -p /etc/containers; echo \'{"transports": {"planted": {}}}\' > /etc/containers/policy.json',
+        "grep -q planted /etc/containers/policy.json",
+    ),
+    written("a hook of every container", "/usr/share/containers/oci/hooks.d/planted.json", '{"version": "1.0.0"}'),
+    written("a password for a registry", "/root/.config/containers/auth.json", '{"auths": {}}', "600"),
     # Where nobody looks
     written("shared memory", "/dev/shm/.planted"),
     written("deep in /run", "/run/systemd/planted/deep/er"),
@@ -162,6 +187,11 @@ TRICKS = (
         "a folder that can not be changed",
         "mkdir -p /opt/planted-folder/in; touch /opt/planted-folder/in/x; chattr +i /opt/planted-folder/in /opt/planted-folder",
         "test -e /opt/planted-folder",
+    ),
+    Trick(
+        "a journal that can not be changed",
+        f"printf planted >> {_JOURNAL}; chattr +i {_JOURNAL}",
+        f"lsattr {_JOURNAL} | cut -d ' ' -f 1 | grep -q i || tail -c 7 {_JOURNAL} | grep -q planted",
     ),
     Trick(
         "an attribute of a file of the system",

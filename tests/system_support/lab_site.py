@@ -21,11 +21,13 @@ def lab_site(
 ) -> Iterator[tuple[Sandbox, Fleet]]:
     """The fleet's name is this process's own: the same test may run from another checkout beside us.
 
-    Its hosts are wiped without a restart, unless the test is about that. With a `registry`, hosts can pull images.
+    Its hosts are wiped without a restart, unless the test is about that. With a `registry`, hosts can pull images. In
+    settings, `{gateway}` is this machine's address for the hosts.
     """
     with Fleet(name=f"{name}-{os.getpid()}", hosts=hosts, layer=layer) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         settings = {"login_rate_per_minute": "100000", **settings}
+        settings = {name: value.replace("{gateway}", fleet.gateway) for name, value in settings.items()}
         if registry:
             settings["registry_bind"] = f"{fleet.gateway}:{free_port()}"
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:
@@ -74,3 +76,13 @@ class LabApp(CatalogApp):
         gone = self.verb(instance, "decommission", **options)
         assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
         return gone
+
+    def used(self, instance: str, **wanted: int) -> dict[str, int]:
+        """Wait until these sums are recorded, and not more; returns all sums."""
+
+        def totals() -> dict[str, int] | None:
+            found = self.sandbox.admin.app_usage.totals(self.project_id, instance_id=instance)
+            sums = {one.metric: one.quantity for one in found}
+            return sums if wanted.items() <= sums.items() else None
+
+        return self.sandbox.admin.wait_for(totals, 60, f"usage of {wanted}")

@@ -48,6 +48,13 @@ class Ledger:
 
         return until(ask, "an answer of the database")[0]
 
+    @contextmanager
+    def lock(self, query: str, *values: object) -> Iterator[None]:
+        """Hold the locks of the query until the block ends: whoever needs them waits in the middle of what it does."""
+        with self._connection() as connection, connection.transaction():
+            assert connection.execute(query, values).fetchall()
+            yield
+
     def change(self, *statements: str) -> None:
         with self._connection() as connection:
             for statement in statements:

@@ -74,6 +74,7 @@ def _active_artifact(admin: Client, project_id: str) -> str:
         digest = digest_of(source)
         admin.publish_intents.complete(project_id, intent.id, digest)
     registered = admin.publish_intents.wait_until_checked(project_id, intent.id, 60.0).artifact_id or ""
+    admin.artifacts.wait_until_checked(project_id, registered, 60.0)  # by then the platform has linted it
     for kind in ("lint", "smoke"):
         admin.artifacts.add_evidence(project_id, registered, kind, True, tool="story", summary="it passed")
     for stage, percent in (("staged", None), ("canary", 100), ("active", None)):

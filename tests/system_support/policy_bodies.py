@@ -48,7 +48,11 @@ def recipient(caller: Caller, ids: Ids) -> object:
 
 
 def machine_access(caller: Caller, ids: Ids) -> object:
-    return {"lease_token": f"lease_{secrets.token_urlsafe(32)}", "public_key": public_key()}
+    return {"lease_token": f"lease_{secrets.token_urlsafe(32)}", **certified_key(caller, ids)}
+
+
+def certified_key(caller: Caller, ids: Ids) -> dict[str, object]:
+    return {"public_key": public_key(), "source_addresses": ["192.0.2.1"]}
 
 
 def evidence(caller: Caller, ids: Ids) -> object:
@@ -64,6 +68,11 @@ def instance(caller: Caller, ids: Ids) -> object:
     place = {"component_key": "server", "allocation_id": ids["allocation_id"]}
     queued = {"when_no_controller": "queue"}
     return {"app": ids["instance_app"], "name": slug(), "placement_intent": [place], **queued}
+
+
+def smoke_launch(caller: Caller, ids: Ids) -> object:
+    """On an allocation that serves another one already: nothing is used up."""
+    return {"placement_intent": [{"component_key": "server", "allocation_id": ids["allocation_id"]}]}
 
 
 def controller_binding(caller: Caller, ids: Ids) -> object:

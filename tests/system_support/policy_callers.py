@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
 from gpuaas_sdk.signatures import digest_of
 from gpuaas_sdk.testing.sandbox import MODEL, Sandbox
-from gpuaas_server.identity.policy import RULES, decide
+from gpuaas_server.identity.decisions import decide
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
 from gpuaas_server.identity.rules import SCOPES, Level
@@ -149,6 +150,7 @@ def furnish_artifacts(admin: Client, tenant_id: str, project_id: str) -> dict[st
         "artifact_id": artifacts[0],
         "doomed_artifact_id": artifacts[1],
         "absent_operation_id": f"op_{'0' * 26}",
+        "number": "1",  # of a part of an upload
         "trust_key_id": admin.trust.create_key(tenant_id, "matrix", trust_key()).id,
     }
 

@@ -27,6 +27,7 @@ def draft(admin: Client, project_id: str, digest: str) -> AppVersion:
 
 
 def furnish_catalog(admin: Client, tenant_id: str, project_id: str, artifact_id: str) -> dict[str, str]:
+    admin.artifacts.wait_until_checked(project_id, artifact_id, 60)  # by then the platform has linted it
     for kind in ("lint", "smoke"):
         admin.artifacts.add_evidence(project_id, artifact_id, kind, True, tool="matrix", summary="passed")
     admin.artifacts.move(project_id, artifact_id, "staged", "matrix")

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS
+from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
 from system_support.policy_callers import Caller, Ids, PolicyFixture, certificate_request, public_key, trust_key
@@ -45,7 +45,7 @@ NOT_NOW = frozenset({409})
 _LEASE = {"lease_token": f"lease_{'A' * 43}"}
 # A program of the matrix is bound to another app: the policy lets it pass, the verb does not.
 NOT_ITS_APP = frozenset({403})
-_OPERATIONS = [kind for kind in INSTANCE_KINDS if kind != "upgrade"]  # which takes a version
+_OPERATIONS = [kind for kind in INSTANCE_KINDS if not KINDS[kind].own_endpoint]
 
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
@@ -173,7 +173,7 @@ RECIPES: dict[str, Recipe] = {
     "ssh_key_list": READ,
     "ssh_key_create": Recipe(lambda caller, ids: {"name": "mine", "public_key": public_key()}),
     "ssh_key_delete": Recipe(fresh=fresh.ssh_key),
-    "ssh_certificate_create": Recipe(lambda caller, ids: {"public_key": public_key()}),
+    "ssh_certificate_create": Recipe(bodies.certified_key),
     "ssh_certificate_list": READ,
     "ssh_certificate_revoke": Recipe(REASON),
     "terminal_open": Recipe({}, ids={"allocation_id": "ended_allocation_id"}, answers=NOT_NOW),
@@ -196,14 +196,22 @@ RECIPES: dict[str, Recipe] = {
     "secret_key_list": READ,
     "secret_key_rotate": Recipe(REASON),
     "publish_intent_create": Recipe({"kind": "blob", "name": "matrix"}),
+    # No registry is on the list.
+    "publish_intent_refer": Recipe(
+        {"name": "matrix", "reference": f"registry.example.com/a/b@sha256:{'0' * 64}"}, answers=frozenset({409})
+    ),
     "publish_intent_list": READ,
     "publish_intent_show": READ,
     "publish_intent_upload": Recipe({"json": "is not what it takes"}, fresh.intent, frozenset({415})),
+    "publish_intent_parts": Recipe({}, fresh.intent, NOT_NOW),  # it is sent as a whole
+    "publish_intent_upload_part": Recipe({"json": "is not what it takes"}, fresh.intent, frozenset({415})),
     "publish_intent_complete": Recipe({"digest": f"sha256:{'0' * 64}"}, fresh.intent),
     "publish_intent_cancel": Recipe(fresh=fresh.intent),
     "artifact_list": READ,
     "artifact_show": READ,
     "artifact_content": READ,
+    "artifact_garbage_list": READ,
+    "artifact_garbage_collect": Recipe(REASON, answers=frozenset({202})),
     "artifact_evidence_add": Recipe(bodies.evidence),
     "artifact_evidence_list": READ,
     "artifact_move": Recipe({"stage": "active", **REASON}, answers=NOT_NOW),  # no draft goes there
@@ -262,6 +270,7 @@ RECIPES: dict[str, Recipe] = {
     "served_project_set": Recipe(answers=NOT_NOW, ids={"served_project_id": "project_id"}),
     "served_project_remove": Recipe(answers=NOT_NOW, ids={"served_project_id": "project_id"}),
     "app_usage_report": Recipe(bodies.usage, answers=NOT_ITS_APP),
+    "app_usage_access": Recipe(bodies.certified_key, answers=NOT_ITS_APP),
     "app_usage_list": READ,
     "app_usage_totals": READ,
     "member_list": READ_OF_APP,
@@ -298,6 +307,8 @@ RECIPES: dict[str, Recipe] = {
     "app_show": READ,
     "app_version_list": READ,
     "app_version_show": READ,
+    "app_version_trial": Recipe(fresh=fresh.draft),
+    "app_version_smoke": Recipe(bodies.smoke_launch, fresh.draft, answers=frozenset({409, 422})),
     "app_version_activate": Recipe(fresh=fresh.draft),
     "app_version_canary": Recipe({"percent": 5}, fresh.draft, answers=SUCCESS | NOT_NOW),
     "app_rollback": Recipe(REASON, answers=SUCCESS | NOT_NOW),
@@ -306,6 +317,9 @@ RECIPES: dict[str, Recipe] = {
     "app_version_retire": Recipe(REASON, fresh.draft),
     "catalog_list": READ,
     "catalog_show": READ,
+    "provided_app_list": READ,
+    # Only the platform's own project has such apps; an admitted call for another finds none.
+    "provided_app_report": Recipe({"display_name": "X", "state": "provided"}, answers=frozenset({404})),
     "app_list_all": READ,
     "app_visibility_set": Recipe({"visibility": "private", **REASON}),
     "app_entitlement_list": READ,

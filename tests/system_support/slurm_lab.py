@@ -111,7 +111,7 @@ class SlurmLab(LabApp):
 
 def packages() -> bytes:
     """The artifact, as the demo publishes it."""
-    return app.ensure(print).packages.read_bytes()
+    return app.ensure_packages(print).read_bytes()
 
 
 def traces(host: Host, layer: PackageLayer | None = LAYER) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpuaas_lab import Host
 from gpuaas_sdk import Client, SshCertificate
 
 
@@ -59,6 +60,12 @@ class SshClient:
             check=False,
             stdin=subprocess.DEVNULL,
         )
+
+    def run_on(self, host: Host, command: str = "id -un") -> subprocess.CompletedProcess[str]:
+        """Copy the key and all that belongs to it to another machine, and use it there."""
+        for path in self.directory.glob(f"{self.allocation_id}.*"):
+            host.write_file(str(path), path.read_text(), mode=0o600)
+        return host.run(self._ssh(command, 30), check=False)
 
     @contextmanager
     def open_session(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:

@@ -24,38 +24,58 @@ class Names:
     states: tuple[str, ...]
     revision: str
     newest_revision: str
+    words: str  # for people: host pool, SSH banner
 
     @classmethod
     def of(
-        cls, one: str, many: str | None, about: str, prefix: str | None, states: tuple[str, ...], tree: "Tree"
+        cls,
+        one: str,
+        many: str | None,
+        about: str,
+        prefix: str | None,
+        states: tuple[str, ...],
+        tree: "Tree",
+        words: str | None = None,
     ) -> "Names":
         many = many or regular_plural(one)
         _refuse_taken(one, many, tree)
         newest = newest_revision(tree)
         revision = f"{max(int(number) for number in revisions(tree)) + 1:04}"
-        return cls(one, many, about or DEFAULT_ABOUT, choose_prefix(one, prefix, tree), states, revision, newest)
+        return cls(
+            one,
+            many,
+            lower_first(about or DEFAULT_ABOUT),
+            choose_prefix(one, prefix, tree),
+            states,
+            revision,
+            newest,
+            words or one.replace("_", " "),
+        )
 
     @property
     def type(self) -> str:
         return "".join(word.capitalize() for word in self.one.split("_"))
 
     @property
-    def words(self) -> str:
-        return self.one.replace("_", " ")
+    def a_thing(self) -> str:
+        # An acronym is read letter by letter: an SSH banner.
+        vowels = "AEFHILMNORSX" if is_acronym(self.words.split()[0]) else "aeiouAEIOU"
+        return f"{'an' if self.words[0] in vowels else 'a'} {self.words}"
 
     @property
-    def a_thing(self) -> str:
-        return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.words}"
+    def many_words(self) -> str:
+        if self.words == self.one.replace("_", " "):
+            return self.many.replace("_", " ")
+        return regular_plural(self.words)
 
     def spell(self, text: str) -> str:
         """Replace the template's noun by this one, in whichever spelling it occurs."""
-        many_words = self.many.replace("_", " ")
         spellings = {
-            "Sample items": many_words.capitalize(),
-            "sample items": many_words,
-            "A sample item": self.a_thing.capitalize(),
+            "Sample items": upper_first(self.many_words),
+            "sample items": self.many_words,
+            "A sample item": upper_first(self.a_thing),
             "a sample item": self.a_thing,
-            "Sample item": self.words.capitalize(),
+            "Sample item": upper_first(self.words),
             "sample item": self.words,
             "sample_items": self.many,
             "sample_item": self.one,
@@ -71,6 +91,19 @@ class Names:
             spellings |= {quoted(STATES, mark): quoted(self.states, mark) for mark in "'\""}
         pattern = "|".join(re.escape(spelling) for spelling in sorted(spellings, key=len, reverse=True))
         return re.sub(pattern, lambda found: spellings[found[0]], text)
+
+
+def upper_first(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def lower_first(text: str) -> str:
+    """Begin in the middle of a sentence, unless the first word has capitals of its own."""
+    return text if is_acronym(text.split(maxsplit=1)[0]) else text[0].lower() + text[1:]
+
+
+def is_acronym(word: str) -> bool:
+    return any(letter.isupper() for letter in word[1:])
 
 
 def quoted(states: tuple[str, ...], mark: str) -> str:
@@ -119,7 +152,8 @@ def choose_prefix(one: str, wanted: str | None, tree: "Tree") -> str:
 
 def _refuse_taken(one: str, many: str, tree: "Tree") -> None:
     tables = "".join(tree.read(path) for path in tree.glob("server/gpuaas_server/*/tables.py"))
-    if tree.exists(f"server/gpuaas_server/{many}") or re.search(f'"{many}",\n    metadata', tables):
+    # Not the folder itself: what Python compiled may be left of a noun of another branch.
+    if tree.glob(f"server/gpuaas_server/{many}/*.py") or re.search(f'"{many}",\n    metadata', tables):
         raise Refused(f"There is a folder or a table {many} already.")
     if f'"{one}_create":' in tree.read("server/gpuaas_server/identity/policy.py"):
         raise Refused(f"There is an endpoint {one}_create already.")

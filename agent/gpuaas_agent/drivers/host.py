@@ -270,10 +270,12 @@ class HostDriver:
         )
 
     def _is_anothers(self, allocation_id: str) -> bool:
-        """Whether the host now serves another allocation; a late deprovision must not affect its tenant."""
+        """Whether the host now serves another allocation; a late deprovision must not affect its tenant. A record that the
+        platform did not sign does not count: a tenant could plant it to keep their access.
+        """
         record = self._ledger.get(allocation_id)
         gone = record is None or record.verified
-        return gone and any(not other.released for other in self._ledger.others_unproven(allocation_id))
+        return gone and any(other.allocation_id != allocation_id for other in self._ledger.served())
 
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:

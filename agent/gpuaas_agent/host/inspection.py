@@ -44,9 +44,9 @@ class InspectionFinding:
 @dataclass
 class InspectionCheck:
     name: str
-    looked_for: tuple[str, ...]
+    entries: tuple[str, ...]
     found: list[InspectionFinding] = field(default_factory=list)
-    noted: list[str] = field(default_factory=list)  # new since the baseline, and in no footprint
+    not_in_footprint: list[str] = field(default_factory=list)  # new since the baseline, and no leftover
     examined: int = 0
     problem: str = ""
 
@@ -59,10 +59,10 @@ class InspectionCheck:
         found = sorted(self.found, key=lambda one: one.known)
         return {
             "name": self.name,
-            "looked_for": [entry[:_LONGEST] for entry in self.looked_for],
+            "entries": [entry[:_LONGEST] for entry in self.entries],
             "found": [one.wire() for one in found[:MOST_FINDINGS]],
             "left": sum(not one.known for one in found),
-            "noted": [_plain(line) for line in self.noted[:MOST_FINDINGS]],
+            "not_in_footprint": [_plain(line) for line in self.not_in_footprint[:MOST_FINDINGS]],
             "examined": self.examined,
             "problem": _plain(self.problem),
         }
@@ -117,7 +117,7 @@ class Inspection:
             if pattern is not None:
                 check.found.append(InspectionFinding(f"{unit} is loaded", pattern, known))
             elif not known:
-                check.noted.append(unit)
+                check.not_in_footprint.append(unit)
         check.examined = len(running)
         if self.depth == "gone":
             for path in self._unit_files(check):
@@ -143,7 +143,7 @@ class Inspection:
             if why is not None:
                 check.found.append(InspectionFinding(app_processes.describe(process), why, known))
             elif not known:
-                check.noted.append(app_processes.describe(process))
+                check.not_in_footprint.append(app_processes.describe(process))
 
     def _ports(self, check: InspectionCheck) -> None:
         open_now = self.target.ports()
@@ -154,7 +154,7 @@ class Inspection:
             if f"{number}/{protocol}" in self.footprint.ports:
                 check.found.append(InspectionFinding(endpoint, f"{number}/{protocol}", known))
             elif not known:
-                check.noted.append(endpoint)
+                check.not_in_footprint.append(endpoint)
 
     def _containers(self, check: InspectionCheck) -> None:
         """Find containers. A stopped app may keep stopped containers; a removed app keeps none."""
@@ -164,7 +164,7 @@ class Inspection:
             runs = any(one.identifier in process.group + process.command for process in running)
             pattern, state = matching(self.footprint.containers, one.name), "running" if runs else "not running"
             if pattern is None:
-                check.noted.append(f"{one.name} ({state})")
+                check.not_in_footprint.append(f"{one.name} ({state})")
             elif runs or self.depth == "gone":
                 check.found.append(InspectionFinding(f"{one.name} ({state})", pattern, False))
         if self.depth == "gone":
@@ -189,7 +189,7 @@ class Inspection:
                 if why is not None:
                     check.found.append(InspectionFinding(path, why, known))
                 elif not known:
-                    check.noted.append(path)
+                    check.not_in_footprint.append(path)
 
     def _names_the_app(self, path: str) -> str | None:
         """Return why a new cron table belongs to the app: it mentions a footprint path or belongs to a footprint user."""
@@ -250,7 +250,7 @@ class Inspection:
             if name in self.footprint.users:
                 check.found.append(InspectionFinding(f"{name} ({home})", name, known))
             elif not known:
-                check.noted.append(name)
+                check.not_in_footprint.append(name)
 
     def _mounts(self, check: InspectionCheck) -> None:
         mounted = self.target.mounts()
@@ -261,10 +261,10 @@ class Inspection:
             if why is not None:
                 check.found.append(InspectionFinding(mount.point, why, known))
             elif not known:
-                check.noted.append(mount.point)
+                check.not_in_footprint.append(mount.point)
 
     def _authorized_keys(self, check: InspectionCheck) -> None:
-        """Find keys that an app's accounts accept. Keys of the login user belong to the tenant and are only noted."""
+        """Find keys that an app's accounts accept. Keys of the login user belong to the tenant and are no leftovers."""
         for name, home in self._homes():
             for file in ("authorized_keys", "authorized_keys2"):
                 path = f"{home.rstrip('/')}/.ssh/{file}"
@@ -273,7 +273,7 @@ class Inspection:
                     if name in self.footprint.users and not self._was_there(name):
                         check.found.append(InspectionFinding(path, name, False))
                     else:
-                        check.noted.append(path)
+                        check.not_in_footprint.append(path)
 
     def _homes(self) -> list[tuple[str, str]]:
         return [(name, home) for name, _, home in self._accounts()]

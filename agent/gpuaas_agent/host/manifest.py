@@ -20,6 +20,7 @@ from gpuaas_agent.host import mounts
 EXCLUDED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/lost+found")  # noqa: S108
 _FS_IOC_GETFLAGS = 0x80086601
 _IMMUTABLE_OR_APPEND = 0x10 | 0x20
+_LOCKED = "locked;"
 _KINDS = {
     stat.S_IFREG: "file",
     stat.S_IFDIR: "folder",
@@ -52,6 +53,11 @@ class Entry:
             self.content,
             self.attributes,
         ) == (other.kind, other.mode, other.uid, other.gid, other.content, other.attributes)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether it is immutable or append-only."""
+        return self.attributes.startswith(_LOCKED)
 
     def same_but_content(self, other: Entry) -> bool:
         return (self.kind, self.mode, self.uid, self.gid, self.attributes) == (
@@ -156,7 +162,7 @@ def _flags(descriptor: int) -> str:
         raw = fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, b"\0" * 8)
     except OSError:
         return ""  # a file system without such flags
-    return "locked;" if struct.unpack("l", raw)[0] & _IMMUTABLE_OR_APPEND else ""
+    return _LOCKED if struct.unpack("l", raw)[0] & _IMMUTABLE_OR_APPEND else ""
 
 
 def _unreadable(why: str) -> Entry:

@@ -126,5 +126,10 @@ class Verifier:
 
 
 def _those_under(difference: list[str], now: manifest.Manifest, folders: tuple[str, ...]) -> Finding:
+    """Return the differences in folders of the manifest. A folder that the manifest leaves out would look clean for ever."""
+    excluded = tuple(f"{path}/" for path in manifest.EXCLUDED)
+    unseen = [folder for folder in folders if f"{folder.rstrip('/')}/".startswith(excluded)]
+    if unseen:
+        raise ValueError(f"the manifest has no files in {', '.join(unseen)}")
     found = [line for line in difference if line.split(" ", 1)[1].startswith(folders)]
     return sum(path.startswith(folders) for path in now), found

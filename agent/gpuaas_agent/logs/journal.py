@@ -35,7 +35,7 @@ Stamp = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True)
 class Journal:
-    """Opened journal files, and what changes about them when somebody writes."""
+    """Opened journal files, and a stamp that changes when a program writes to them."""
 
     descriptors: tuple[int, ...]
     stamp: Stamp
@@ -84,7 +84,7 @@ def _paths(files: RootedFiles) -> list[str]:
 
 
 def _time(path: str) -> int:
-    """When the file was begun, by its name; the one that is written now is newer than all."""
+    """Return when the file was begun, from its name. The file that is being written counts as the newest."""
     name = path.rpartition("/")[2]
     archived = _ARCHIVED.fullmatch(name)
     if archived is None:

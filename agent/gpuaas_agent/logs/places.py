@@ -1,4 +1,4 @@
-"""Places for those who look into journals: few on a host, and one for each allocation, so that none takes them all."""
+"""Limits the readers of journals: a few at a time on a host, and one for each allocation, so that none takes all places."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ProbeState:
 
     @property
     def is_reported(self) -> bool:
-        """Whether there is something to say: a probe that has not run yet has no state."""
+        """Whether the probe has a state to report. It has none before its first run."""
         return self.streak > 0
 
 
@@ -51,7 +51,7 @@ def next_state(probe: Probe, state: ProbeState, answer: Answer, running_for: flo
 
 
 def is_finished(probe: Probe, state: ProbeState) -> bool:
-    """Whether it need not run any more: readiness alone is about the start."""
+    """Whether the probe need not run any more. A probe without liveness ends when its start is decided."""
     return not probe.liveness and state.status != "pending"
 
 

@@ -72,6 +72,8 @@ class LoginFiles:
             "IdentityFile": str(self.folder / "key"),
             "LogLevel": "ERROR",
             "PreferredAuthentications": "publickey",
+            # The page shows UTF-8. Without this, a shell on a host with no locale erases bytes, not characters.
+            "SetEnv": "LC_CTYPE=C.UTF-8",
             "StrictHostKeyChecking": "yes",
             "UpdateHostKeys": "no",
             "UserKnownHostsFile": str(self.folder / "known_hosts"),

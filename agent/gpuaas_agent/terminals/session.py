@@ -90,7 +90,7 @@ class Session:
             f"The login for the terminal failed: {await shell.last_error() or f'status {status}'}",
             "Look at `journalctl -u ssh` in the allocation; its SSH service must accept its users.",
         )
-        await socket.send({"type": "ended", "failed": True, "exit_status": status, "sentence": failure.message})
+        await socket.send({"type": "ended", "failed": True, "exit_status": status, "message": failure.message})
         raise failure
 
     async def _send_input(self, socket: WebSocket, shell: Shell) -> None:

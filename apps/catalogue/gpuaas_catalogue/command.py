@@ -8,23 +8,23 @@ from pathlib import Path
 
 from gpuaas_catalogue.images.builder import ensure_image
 from gpuaas_catalogue.images.cache import BuildCache
-from gpuaas_catalogue.images.debian import PACKAGES, read_base
+from gpuaas_catalogue.images.debian import INSTALLED, read_base
 from gpuaas_catalogue.images.errors import BuildFailed
-from gpuaas_catalogue.images.layouts import ImageLayout
-from gpuaas_catalogue.manifests import app_names, places_of, recipe_of
+from gpuaas_catalogue.images.roots import BASE_VARIABLE, ensure_base
+from gpuaas_catalogue.manifests import app_names, places_of, recipe_of, required_recipe
+from gpuaas_catalogue.platform import image_cache
 from gpuaas_catalogue.publication import NotPublished, Publication
 from gpuaas_sdk import Client, GpuaasError
 from gpuaas_sdk.credentials import ServiceAccountCredentials
-
-_CACHE = Path("/var/cache/gpuaas-catalogue")
+from gpuaas_sdk.image_layouts import ImageLayout
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(argv)
     try:
         options.run(options)
-    except (BuildFailed, NotPublished, GpuaasError, ValueError) as failure:
-        sys.exit(f"gpuaas-catalogue: {failure}")
+    except (BuildFailed, NotPublished, GpuaasError, ValueError, OSError) as failure:
+        sys.exit(f"gpuaas-catalogue: {' '.join(str(failure).split())}")  # one line: it is the reason that is shown
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -38,11 +38,15 @@ def _parser() -> argparse.ArgumentParser:
     publishing.set_defaults(run=_publish)
     for command in (building, publishing):
         command.add_argument("app", choices=[name for name in app_names() if recipe_of(name) is not None])
-        base = f"a Debian root file system, such as debootstrap --include={','.join(PACKAGES)} makes; its layers, topmost first"
-        command.add_argument("--base", type=Path, action="append", required=True, help=base)
-        command.add_argument("--cache", type=Path, default=_CACHE, help=f"where images are kept; {_CACHE} if absent")
+        base = (
+            f"a Debian root file system, such as debootstrap --include={','.join(INSTALLED)} makes; its layers, topmost first."
+            f" If absent: that of {BASE_VARIABLE}, or one that is made here, as root"
+        )
+        command.add_argument("--base", type=Path, action="append", help=base)
+        where = "where images are kept; that of GPUAAS_CATALOGUE_CACHE if absent"
+        command.add_argument("--cache", type=Path, default=image_cache().folder, help=where)
     publishing.add_argument("--project", required=True, help="the id of the project that publishes")
-    publishing.add_argument("--smoke", required=True, help="what was run with the image and passed: kept as evidence")
+    publishing.add_argument("--smoke", required=True, help="the test of the image that passed; kept as evidence")
     publishing.add_argument(
         "--file", action="append", default=[], metavar="NAME=PATH", help="such as weights=model.gguf"
     )
@@ -61,12 +65,17 @@ def _build(options: argparse.Namespace) -> None:
 
 
 def _image(options: argparse.Namespace) -> ImageLayout:
-    recipe = recipe_of(options.app)
-    if recipe is None:
-        raise ValueError(f"{options.app} has no recipe")
     cache = BuildCache(options.cache)
     cache.prune()
-    return ensure_image(recipe, read_base(*options.base), cache)
+    if not options.base:
+        _say("A root file system is made with debootstrap, if there is none.")
+    recipe = required_recipe(options.app)
+    base = read_base(*options.base) if options.base else ensure_base(cache, recipe.packages)
+    return ensure_image(recipe, base, cache, _say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _publish(options: argparse.Namespace) -> None:

@@ -7,21 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuaas_catalogue.images.layouts import ImageLayout
 from gpuaas_catalogue.manifests import manifest_of
 from gpuaas_sdk import Client
 from gpuaas_sdk.generated.models import AppVersion, Artifact
+from gpuaas_sdk.image_layouts import ImageLayout, push_image
+from gpuaas_sdk.promotion import PassedCheck
 from gpuaas_sdk.registry import Repository
 from gpuaas_sdk.signatures import digest_of
 
 CHECK_SECONDS = 1800.0
-_STAGES = ("staged", "canary", "active")
 _REASON = "published from the catalogue's package"
 _TOOL = "gpuaas-catalogue"
+_LINT = "The recipe's layers and configuration have the digests that the manifest names."
 
 
 class NotPublished(Exception):
-    """The platform did not take an artifact; the text says why."""
+    """The platform did not accept an artifact; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,10 @@ class Publication:
         for name, file in further.items():
             self._promote(self._ensure_file(f"{app}-{name}", file, digests[name]))
         version = self.client.app_versions.register(self.project_id, manifest)
-        if version.status != "draft":
-            return version
-        return self.client.app_versions.activate(self.project_id, version.app_id, version.id)
+        return self.client.app_versions.activate_draft(self.project_id, version)
 
     def _ensure_image(self, app: str, image: ImageLayout) -> Artifact:
-        known = self._known(image.digest)
+        known = self.client.artifacts.find(self.project_id, image.digest)
         if known is not None:
             return known
         intent = self.client.publish_intents.create(self.project_id, "oci", app)
@@ -57,7 +56,7 @@ class Publication:
         return self._registered(intent.id, image.digest)
 
     def _ensure_file(self, name: str, file: Path, digest: str) -> Artifact:
-        known = self._known(digest)
+        known = self.client.artifacts.find(self.project_id, digest)
         if known is not None:
             return known
         size = file.stat().st_size
@@ -65,33 +64,16 @@ class Publication:
         self.client.publish_intents.upload(intent, file)
         return self._registered(intent.id, digest)
 
-    def _known(self, digest: str) -> Artifact | None:
-        return next(iter(self.client.artifacts.list(self.project_id, digest=digest)), None)
-
     def _registered(self, intent_id: str, digest: str) -> Artifact:
         self.client.publish_intents.complete(self.project_id, intent_id, digest)
         done = self.client.publish_intents.wait_until_checked(self.project_id, intent_id, CHECK_SECONDS)
         if done.artifact_id is None:
-            raise NotPublished(f"The platform did not take {digest}: {done.failure or done.state}")
+            raise NotPublished(f"The platform did not accept {digest}: {done.failure or done.state}")
         return self.client.artifacts.wait_until_checked(self.project_id, done.artifact_id, CHECK_SECONDS)
 
     def _promote(self, artifact: Artifact) -> None:
-        if artifact.stage == "draft":
-            lint = "The recipe's layers and configuration have the digests that the manifest names."
-            for kind, summary in (("lint", lint), ("smoke", self.smoke)):
-                self.client.artifacts.add_evidence(self.project_id, artifact.id, kind, True, _TOOL, summary)
-        done = _STAGES.index(artifact.stage) + 1 if artifact.stage in _STAGES else 0
-        for stage in _STAGES[done:]:
-            percent = 100 if stage == "canary" else None
-            self.client.artifacts.move(self.project_id, artifact.id, stage, _REASON, canary_percent=percent)
+        checks = [PassedCheck("lint", _TOOL, _LINT), PassedCheck("smoke", _TOOL, self.smoke)]
+        self.client.artifacts.promote_to(self.project_id, artifact, reason=_REASON, checks=checks)
 
     def _token(self, scope: str) -> str:
         return self.client.artifacts.registry_token(scope=[scope]).token
-
-
-def push_image(image: ImageLayout, repository: Repository) -> str:
-    """Push the image and return its digest, which is the same wherever it is pushed."""
-    for part in image.parts():
-        with part.open("rb") as content:
-            repository.push_stream(content, f"sha256:{part.name}")
-    return repository.push_manifest(image.digest, image.manifest)

@@ -1,11 +1,8 @@
-"""Recipes, layers and the cache of images, and the program that starts vLLM."""
+"""Recipes, layers and the cache of images."""
 
-import importlib.util
 import os
 import re
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,13 +11,15 @@ from gpuaas_catalogue.images.debian import PACKAGES, read_base
 from gpuaas_catalogue.images.errors import BuildFailed
 from gpuaas_catalogue.images.layers import write_layer
 from gpuaas_catalogue.images.recipes import load_recipe
-from gpuaas_catalogue.manifests import APPS, app_names, recipe_of
+from gpuaas_catalogue.manifests import app_names, recipe_of
 
 
 def test_every_requirement_is_pinned_with_hashes_and_names_no_host() -> None:
     for app in app_names():
         recipe = recipe_of(app)
         assert recipe is not None
+        if recipe.requirements is None:
+            continue  # the base is enough
         text = recipe.requirements.read_text()
         pinned = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
         assert pinned
@@ -65,41 +64,33 @@ def test_a_build_that_fails_leaves_nothing_and_can_be_repeated(tmp_path: Path) -
 def test_a_recipe_with_a_wrong_field_is_refused(tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text('title = "x"\nfrom = "debian:latest"\n')
     with pytest.raises(BuildFailed, match="from is unknown, command is missing, python is missing"):
-        load_recipe(tmp_path)
+        load_recipe("app", tmp_path)
 
 
-def _vllm_launcher() -> Any:
-    folders = [APPS / "vllm/files/opt/launch", APPS.parent / "images/files/opt/launch"]
-    sys.path[:0] = map(str, folders)
-    try:
-        spec = importlib.util.spec_from_file_location("vllm_launcher", folders[0] / "launch.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-    finally:
-        del sys.path[:2]
-
-
-def test_vllm_uses_all_gpus_of_its_container_unless_told_otherwise() -> None:
-    launcher = _vllm_launcher()
-    devices = ["nvidia0", "nvidia1", "nvidia3", "nvidiactl", "nvidia-uvm", "null"]
-    assert launcher.count_gpus(devices, {}) == 3
-    assert launcher.count_gpus(devices, {"CUDA_VISIBLE_DEVICES": "0,1"}) == 2
-    answers = ["--model=/models/model", "--served-model-name", "tiny", "--max-model-len", "512"]
-    command = launcher.command_of(launcher.read_options(answers), 3)
-    assert command[:3] == ["vllm", "serve", "/models/model"]
-    assert {"--tensor-parallel-size=3", "--served-model-name=tiny", "--max-model-len=512"} <= set(command)
-    assert not any("api-key" in word for word in command)
-    one = launcher.command_of(launcher.read_options([*answers, "--tensor-parallel-size=1"]), 3)
-    assert "--tensor-parallel-size=1" in one
+def test_a_recipe_of_a_variant_is_that_of_its_app_with_what_differs(tmp_path: Path) -> None:
+    app, variant = tmp_path / "app", tmp_path / "variant"
+    _write(app, "requirements.txt", "files/opt/launch/launch.py")
+    _write(variant, "requirements.txt", "files/opt/more")
+    (app / "recipe.toml").write_text(
+        'title = "A"\npython = "3.11"\ncommand = ["run"]\n[env]\nHOME = "/data"\nX = "1"\n'
+    )
+    (variant / "recipe.toml").write_text('title = "B"\npackages = ["libnuma1"]\n[env]\nX = "2"\n')
+    plain, other = load_recipe("app", app), load_recipe("app-variant", app, variant)
+    assert (other.title, other.command, other.packages) == ("B", ("run",), ("libnuma1",))
+    assert dict(other.env) == {"HOME": "/data", "X": "2"}
+    assert (plain.requirements, other.requirements) == (app / "requirements.txt", variant / "requirements.txt")
+    assert {"opt/launch/launch.py", "opt/more"} <= {name for name, _ in other.own_files()}
+    assert "opt/more" not in {name for name, _ in plain.own_files()}
+    known = other.digest
+    (app / "files/opt/launch/launch.py").write_text("changed")
+    assert other.digest != known
 
 
 def test_a_base_is_the_files_of_its_packages_and_nothing_that_the_installation_left(tmp_path: Path) -> None:
     lower, upper = tmp_path / "lower", tmp_path / "upper"
     listed = {name: [f"/usr/bin/{name}"] for name in PACKAGES} | {
-        "libc6": ["/lib/libc.so", "/usr/share/doc/libc6/changelog"]
+        "libc6": ["/lib/libc.so", "/usr/share/doc/libc6/changelog"],
+        "openssh-server": ["/usr/sbin/sshd"],
     }
     status = "".join(_stanza(name, "libc6 (>= 2.36), debconf | debconf-2.0") for name in PACKAGES) + _stanza(
         "libc6", ""
@@ -127,6 +118,10 @@ def test_a_base_is_the_files_of_its_packages_and_nothing_that_the_installation_l
     assert found == {"lib", "usr/lib/libc.so", *(f"usr/bin/{name}" for name in PACKAGES)}
     assert base.source("usr/bin/libgomp1") == upper / "usr/bin/libgomp1"
     assert "openssh-server" not in base.status()
+    more = base.with_packages(["openssh-server"])
+    assert {str(path) for path in more.files()} - found == {"usr/sbin/sshd"}
+    assert "openssh-server" in more.status()
+    assert more.digest != base.digest == base.with_packages([]).digest
 
 
 def test_a_base_without_a_package_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -50,19 +50,21 @@ def _no(name: str, note: str) -> Key:
 
 
 _NETWORK = "A container has the instance's own network; name its ports instead."
-_CONFINED = "The confinement of a container is the platform's and cannot be changed."
-_DEVICES = "Devices are not given by hand; reserve GPUs in deploy.resources.reservations.devices."
-_HOST = "A container has no part of the host."
-_NAMES = "Services find each other by their names; further names do not exist."
-_TUNING = "The platform sets what the kernel gives to a container."
-_MEMORY = "Say a limit in deploy.resources.limits.memory."
-_CPUS = "Say a limit in deploy.resources.limits.cpus."
+_CONFINED = "The platform sets the confinement of a container; it cannot be changed."
+_DEVICES = "Devices cannot be named; reserve GPUs in deploy.resources.reservations.devices."
+_HOST = "A container has no access to the host."
+_NAMES = "Services find each other by their names; there are no further names."
+_TUNING = "The platform sets the kernel limits of a container."
+_MEMORY = "Set deploy.resources.limits.memory."
+_CPUS = "Set deploy.resources.limits.cpus."
 _DISKS = "The speed of disks cannot be limited."
 _FILES = "Files come from the image, or from a volume."
-_SECRETS = "Secrets are not delivered to containers yet; the app must make its own in a volume."
-_SWARM = "This is about a swarm, which does not exist here."
+_OWN_VALUE = (
+    "The value on your own machine. It is never read: the value here is given at launch, or generated (app.yaml)."
+)
+_SWARM = "This is for a swarm, which the platform does not have."
 
-EXTENSION = Key("x-…", Support.IGNORED, "The author's own; anchors may stand here.")
+EXTENSION = Key("x-…", Support.IGNORED, "The author's own keys; they may define anchors.")
 
 TOP = KeyTable(
     "compose.yaml",
@@ -70,10 +72,10 @@ TOP = KeyTable(
         _yes("services", "One component of the app for each, with a runtime profile."),
         _yes("volumes", "Named volumes. They end with the instance."),
         _skip("name", "The name is in app.yaml."),
-        _skip("version", "The compose specification has no versions any more."),
+        _skip("version", "The compose specification no longer has versions."),
         _no("networks", "Every instance has one network of its own, and all its services are in it."),
         _no("configs", _FILES),
-        _no("secrets", _SECRETS),
+        _yes("secrets", "Secrets of the instance: given at launch, or generated if app.yaml says so."),
         _no("include", "An app is one compose file; write it out."),
         _no("models", "A model is an artifact of the platform; serve it from an image."),
     ),
@@ -99,7 +101,7 @@ SERVICE = KeyTable(
         _yes("mem_limit", "The short form of deploy.resources.limits.memory."),
         _yes("pids_limit", "The short form of deploy.resources.limits.pids."),
         _yes("shm_size", "Size of /dev/shm."),
-        _yes("user", "UID or UID:GID, by number: names are the image's own."),
+        _yes("user", "UID or UID:GID, by number: only the image knows its user names."),
         _yes("read_only", "The container can write only to its volumes and to temporary folders."),
         _yes("restart", "no, always, unless-stopped (as always) or on-failure, without a count."),
         _yes(
@@ -132,7 +134,7 @@ SERVICE = KeyTable(
         _no("links", _NAMES),
         _no("external_links", _NAMES),
         _no("pid", "A container has its own processes."),
-        _no("ipc", "A container has its own memory; say shm_size."),
+        _no("ipc", "A container has its own memory; set shm_size."),
         _no("uts", _HOST),
         _no("isolation", "Containers are Linux containers."),
         _no("devices", _DEVICES),
@@ -142,23 +144,23 @@ SERVICE = KeyTable(
         _no("tmpfs", "With read_only, /run, /tmp and /var/tmp are temporary already."),
         _no("storage_opt", "The size of a container's own files cannot be limited."),
         _no("configs", _FILES),
-        _no("secrets", _SECRETS),
-        _no("credential_spec", _SECRETS),
+        _yes("secrets", "Files in the container that have the values, such as /run/secrets/NAME."),
+        _no("credential_spec", "Containers are Linux containers."),
         _no("extends", "Write the service out, or use an anchor: another file may change after the lint."),
-        _no("develop", "This is for development on one's own machine."),
-        _no("profiles", "All services run; leave out what shall not."),
-        _no("platform", "The image's digest says its platform."),
+        _no("develop", "This is for development on your own machine."),
+        _no("profiles", "All services run; remove those that should not run."),
+        _no("platform", "The image's digest determines its platform."),
         _no("pull_policy", "Images are pulled by digest, once."),
-        _no("working_dir", "The image's own; make an image with the right one."),
-        _no("stop_signal", "The image's own; make an image with the right one."),
-        _no("init", "Make an image that begins with an init."),
+        _no("working_dir", "The image sets it; build an image with the right one."),
+        _no("stop_signal", "The image sets it; build an image with the right one."),
+        _no("init", "Build an image that starts an init process."),
         _no("stdin_open", "A service has no terminal."),
         _no("tty", "A service has no terminal."),
         _no("attach", "A service has no terminal."),
-        _no("group_add", "Say the group's number in user."),
+        _no("group_add", "Set the group's number in user."),
         _no("logging", "The platform keeps the log."),
-        _no("post_start", "Do it in the image's own entry point."),
-        _no("pre_stop", "Do it in the image's own entry point."),
+        _no("post_start", "Use the image's own entry point for this."),
+        _no("pre_stop", "Use the image's own entry point for this."),
         _no("label_file", "Labels have no effect here."),
         _no("provider", "A service is a container."),
         _no("models", "A model is an artifact of the platform; serve it from an image."),
@@ -190,8 +192,8 @@ DEPLOY = KeyTable(
         _skip("labels", "Labels of the service; nothing reads them."),
         _no("mode", _SWARM),
         _no("endpoint_mode", _SWARM),
-        _no("placement", "Say in app.yaml which services share an allocation."),
-        _no("restart_policy", "Say it in restart of the service."),
+        _no("placement", "Name the services that share an allocation in app.yaml."),
+        _no("restart_policy", "Use restart of the service."),
         _no("update_config", "The platform upgrades an instance as a whole."),
         _no("rollback_config", "The platform rolls an instance back as a whole."),
     ),
@@ -212,8 +214,8 @@ RESERVATIONS = KeyTable(
     "services.NAME.deploy.resources.reservations",
     (
         _yes("devices", "GPUs."),
-        _no("cpus", "The allocation is the reservation; say a limit."),
-        _no("memory", "The allocation is the reservation; say a limit."),
+        _no("cpus", "The allocation is the reservation; set a limit."),
+        _no("memory", "The allocation is the reservation; set a limit."),
         _no("generic_resources", _SWARM),
     ),
 )
@@ -223,7 +225,7 @@ DEVICE = KeyTable(
         _yes("capabilities", "Must have gpu."),
         _yes("driver", "nvidia, or absent."),
         _yes("count", "A number, or all. Absent: all."),
-        _no("device_ids", "Which GPUs an allocation has is known at launch only; say a count."),
+        _no("device_ids", "The GPUs of an allocation are known only at launch; set a count."),
         _no("options", "Drivers take no options here."),
     ),
 )
@@ -236,7 +238,7 @@ HEALTHCHECK = KeyTable(
         _yes("retries", "`failures`."),
         _yes("start_period", "`start_period_seconds`."),
         _skip("start_interval", "Until its first pass a probe is run several times a second."),
-        _yes("disable", "No probe from the image's own healthcheck; there never is one."),
+        _yes("disable", "Has no effect: the image's own healthcheck never becomes a probe."),
     ),
 )
 PORT = KeyTable(
@@ -246,7 +248,7 @@ PORT = KeyTable(
         _yes("published", "`host_port`. One port, at least 1024."),
         _yes("protocol", "tcp or udp."),
         _skip("name", "For people."),
-        _skip("app_protocol", "Say it in endpoints of app.yaml."),
+        _skip("app_protocol", "Use endpoints in app.yaml."),
         _no("host_ip", "The port is offered on the allocation's own address."),
         _no("mode", _SWARM),
     ),
@@ -275,10 +277,35 @@ NAMED_VOLUME = KeyTable(
         _no("external", "A volume belongs to one instance."),
     ),
 )
+SECRET = KeyTable(
+    "services.NAME.secrets[]",
+    (
+        _yes("source", "The name of a secret."),
+        _yes("target", "Where the container reads it: a name in /run/secrets, or a path. Absent: /run/secrets/NAME."),
+        _no("uid", "The file belongs to the service's user."),
+        _no("gid", "The file belongs to the service's user."),
+        _no("mode", "Only the service's user can read it; without a user, every program of the container."),
+    ),
+)
+NAMED_SECRET = KeyTable(
+    "secrets.NAME",
+    (
+        _skip("file", _OWN_VALUE),
+        _skip("environment", _OWN_VALUE),
+        _skip("external", "All values come from outside of the file."),
+        _skip("name", "The name in this file is the name that people see at launch."),
+        _skip("labels", "Labels of the secret; nothing reads them."),
+        _no("driver", _SWARM),
+        _no("driver_opts", _SWARM),
+        _no("template_driver", _SWARM),
+    ),
+)
 DEPENDENCY = KeyTable(
     "services.NAME.depends_on.OTHER",
     (
-        _yes("condition", "service_started or service_healthy."),
+        _yes(
+            "condition", "service_started, or service_healthy: this service starts when the other's healthcheck passes."
+        ),
         _no("restart", "A service is not restarted because of another."),
         _no("required", "All services run, so all dependencies are required."),
     ),
@@ -296,5 +323,7 @@ TABLES = (
     PORT,
     VOLUME,
     NAMED_VOLUME,
+    SECRET,
+    NAMED_SECRET,
     DEPENDENCY,
 )

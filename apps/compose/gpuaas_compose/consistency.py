@@ -1,4 +1,4 @@
-"""Finds what two files that are right by themselves get wrong together: names that lead nowhere, ports that collide."""
+"""Finds contradictions between two files that are each valid: names that lead nowhere, ports that collide."""
 
 from collections.abc import Sequence
 
@@ -25,6 +25,7 @@ class Consistency:
         self._allocations()
         self._names()
         self._endpoints()
+        self._metering()
         self._checks()
         self._ports()
         self._volumes()
@@ -44,12 +45,16 @@ class Consistency:
                 self._require(("allocations", name), service)
         for service in self.services:
             if self.layout.allocation_of(service) is None:
-                self._in_app(("allocations",), f"{service} is on no allocation.")
+                self._in_app(("allocations",), f"{service} is on no allocation. Name it under one of them.")
 
     def _names(self) -> None:
         for field, names in (("probes", self.app.probes), ("images", self.app.images)):
             for service in names:
                 self._require((field, service), service)
+        used = {one.secret for service in self.services.values() for one in service.secrets}
+        for secret in self.app.secrets:
+            if secret not in used:
+                self._in_app(("secrets", secret), f"No service has the secret {printable(secret)}.")
 
     def _require(self, path: Path, service: str) -> None:
         if service not in self.services:
@@ -63,6 +68,11 @@ class Consistency:
             elif self.layout.host_port_of(service, endpoint.port) is None:
                 message = f"{endpoint.service} does not publish its port {endpoint.port}; name it in ports."
                 self._in_app((*endpoint.place, "port"), message)
+
+    def _metering(self) -> None:
+        for counter in self.app.metering:
+            if counter.service:  # else it is refused already
+                self._require((*counter.place, "service"), counter.service)
 
     def _checks(self) -> None:
         for service in self.services.values():
@@ -79,7 +89,7 @@ class Consistency:
                     why = "is for a service on another allocation" if needed else "is probed"
                     message = (
                         f"The port {port.container_port} {why}, so the host offers it, and ports of the host below "
-                        f"{_LOWEST_HOST_PORT} are the system's; publish another, as in 8080:{port.container_port}."
+                        f"{_LOWEST_HOST_PORT} belong to the system; publish another, as in 8080:{port.container_port}."
                     )
                     self._in_service(service.name, "ports", message)
                 other = taken.setdefault((allocation, port.host_port, port.protocol), service.name)
@@ -93,17 +103,19 @@ class Consistency:
             for mount in service.mounts:
                 other = users.setdefault(mount.volume, service.name)
                 if self.layout.allocation_of(other) != self.layout.allocation_of(service.name):
-                    message = f"{other} has the volume {mount.volume} on another allocation; a volume is on one."
+                    message = (
+                        f"{other} uses the volume {mount.volume} on another allocation; a volume is on one allocation."
+                    )
                     self._in_service(service.name, "volumes", message)
 
     def _gpus(self) -> None:
-        """GPUs of an allocation go to one service: two containers would get the same ones."""
-        owners: dict[str | None, str] = {}
+        """Each service gets GPUs of its own, so none is left beside one that has all."""
+        first: dict[str | None, Service] = {}
         for service in self.services.values():
-            if service.gpus is not None:
-                other = owners.setdefault(self.layout.allocation_of(service.name), service.name)
-                if other != service.name:
-                    message = f"{other} has the GPUs of the same allocation; put one of them on another allocation."
+            if service.gpus:
+                other = first.setdefault(self.layout.allocation_of(service.name), service)
+                if other is not service and "all" in (other.gpus, service.gpus):
+                    message = f"{other.name} has GPUs of the same allocation, so neither can have all; say how many."
                     self._in_service(service.name, "deploy", message)
 
     def _dependencies(self) -> None:

@@ -11,6 +11,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _RESERVED_NAMES = ("CUDA_VISIBLE_DEVICES",)
 _RESERVED_PREFIXES = ("GPUAAS_", "NVIDIA_")
 MOST_VARIABLES = 64
+MOST_FILES = 8
 
 
 class FileRefused(Exception):
@@ -49,9 +50,11 @@ def _own_variables(reader: TypedReader, path: Path, value: object) -> dict[str, 
         if not _is_allowed_name(reader, place, name):
             continue
         if inner is None:
-            reader.refuse(place, f"{name} has no value: your shell's is not taken. Write it, or ${{input}}.")
+            reader.refuse(
+                place, f"{name} has no value. The value in your shell is not used: write one here, or ${{input}}."
+            )
         elif name in found:
-            reader.refuse(place, f"{name} is here twice.")
+            reader.refuse(place, f"{name} appears twice here.")
         elif (taken := reader.value(place, inner)) is not None:
             found[name] = taken
     return found
@@ -73,6 +76,9 @@ def _files(reader: TypedReader, path: Path, value: object) -> list[tuple[Path, s
     several: list[tuple[Path, object]] = [(path, value)] if isinstance(value, str) else []
     if not several:
         several = [((*path, index), item) for index, item in enumerate(reader.sequence(path, value))]
+    if len(several) > MOST_FILES:
+        reader.refuse(path, f"A service reads at most {MOST_FILES} files.")
+        return []
     found = []
     for place, item in several:
         name = reader.text(place, reader.fields(place, item, ("path",)).get("path") if isinstance(item, dict) else item)
@@ -97,7 +103,7 @@ def _file_variables(reader: TypedReader, path: Path, name: str, read_file: ReadF
         if not equals or not _NAME.fullmatch(variable) or HOSTILE.search(content) or len(content) > 4096:
             reader.refuse(path, f"{where} is not NAME=VALUE.")  # the line itself may be a secret: it is not repeated
         elif content[:1] in ("'", '"') and (len(content) < 2 or content[-1] != content[0]):
-            reader.refuse(path, f"{where} has a quote without its end.")
+            reader.refuse(path, f"{where} has a quote that is not closed.")
         elif _is_allowed_name(reader, path, variable):
             found[variable] = content[1:-1] if content[:1] in ("'", '"') else content
     return found

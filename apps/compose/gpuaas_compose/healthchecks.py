@@ -15,16 +15,16 @@ from gpuaas_compose.typed_reader import TypedReader
 from gpuaas_compose.yaml_text import Path
 
 NOT_RUNNABLE = (
-    "A host cannot run this test: take curl or wget of a URL without options that change the request, or nc -z HOST PORT; "
+    "A host cannot run this test: use curl or wget of a URL without options that change the request, or nc -z HOST PORT; "
     "or name a probe of the service in app.yaml."
 )
-_URL = re.compile(r"http://([A-Za-z0-9_.-]+|\[::1\])(?::(\d{1,5}))?(/[A-Za-z0-9_.~/-]*)?")
+_URL = re.compile(r"http://([A-Za-z0-9_.-]+|\[::1\])(?::([0-9]{1,5}))?(/[A-Za-z0-9_.~/-]*)?")
 _OWN = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]")  # names of the container itself
 _FALLBACK = re.compile(r"\s*\|\|\s*(?:exit 1|false)\s*$")
 _SHELL = re.compile(r"[;&|<>`$(){}\n\\*?]")
 # Options that change what is printed, not what is asked. Those with a value are named with it.
 _QUIET = re.compile(
-    r"-[fsSLkqv]+|--(?:fail|silent|show-error|quiet|no-verbose|spider|verbose)|-nv|-qO-|-O-|--tries=\d+"
+    r"-[fsSLkqv]+|--(?:fail|silent|show-error|quiet|no-verbose|spider|verbose)|-nv|-qO-|-O-|--tries=[0-9]+"
 )
 _WITH_VALUE = ("-o", "--output", "-O", "-m", "--max-time", "-T", "-t", "--connect-timeout", "--retry")
 
@@ -44,7 +44,7 @@ def read_check(reader: TypedReader, path: Path, value: object, service: str) -> 
     if disabled or _says_none(given.get("test")):
         return None, None
     if "test" not in given:
-        reader.refuse(path, "A healthcheck has a test; the image's own is not read.")
+        reader.refuse(path, "A healthcheck must have a test: the image's own healthcheck is not read.")
         return None, None
     place = (*path, "test")
     words = _words(reader, place, given["test"])
@@ -80,7 +80,8 @@ def _says_none(test: object) -> bool:
 def _words(reader: TypedReader, path: Path, test: object) -> list[str]:
     """Return the words of the command that the test runs; empty if it needs a shell for more than its exit code."""
     if isinstance(test, str):
-        return _shell_words(test)
+        line = reader.line(path, test)
+        return [] if line is None else _shell_words(line)
     texts = [reader.text((*path, index), item) for index, item in enumerate(reader.sequence(path, test))]
     words = [text for text in texts if text is not None]
     if len(words) > 1 and words[0] == "CMD":
@@ -137,6 +138,6 @@ def _url_target(url: str, service: str) -> Target | None:
 
 
 def _connection_target(words: list[str], service: str) -> Target | None:
-    if len(words) != 2 or words[0] not in (*_OWN, service) or not re.fullmatch(r"\d{1,5}", words[1]):
+    if len(words) != 2 or words[0] not in (*_OWN, service) or not re.fullmatch(r"[0-9]{1,5}", words[1]):
         return None
     return Target(int(words[1]), None) if 0 < int(words[1]) < 65536 else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from gpuaas_compose.app_file import AppFile
 from gpuaas_compose.placement import Layout
 from gpuaas_compose.services import InputReference, Service, Value
+from gpuaas_compose.usage_section import MeteredCounter
 
 Json = dict[str, object]
 _NO_INPUTS: Json = {"type": "object", "additionalProperties": False, "properties": {}}
@@ -28,11 +29,39 @@ def manifest_of(app: AppFile, services: Sequence[Service]) -> Json:
         "max_members": len(services),
         "components": [_component(layout, service) for service in services],
         "inputs": app.inputs or _NO_INPUTS,
+        "secrets": _secrets(layout),
         "footprint": {"ports": _ports(layout)},
         "probes": [probe for service in services if (probe := _probe(layout, service)) is not None],
         "ui": {**app.ui, "endpoints": _endpoints(layout)},
     }
+    if layout.app.metering:
+        manifest["metering"] = [_dimension(counter) for counter in layout.app.metering]
+    if not manifest["secrets"]:
+        del manifest["secrets"]
     return manifest
+
+
+def _dimension(counter: MeteredCounter) -> Json:
+    where: Json = {
+        "component": counter.service,
+        "port": counter.port,
+        "path": counter.path,
+        "metric": counter.metric,
+        "labels": dict(counter.labels) or None,
+    }
+    found: Json = {
+        "key": counter.key,
+        "unit": counter.unit,
+        "description": counter.description,
+        "counter": _present(where),
+    }
+    return _present(found)
+
+
+def _secrets(layout: Layout) -> list[Json]:
+    """List the secrets that services read. One that app.yaml does not describe is given at launch."""
+    used = dict.fromkeys(one.secret for service in layout.services for one in service.secrets)
+    return [{"key": key, **layout.app.secrets.get(key, {"source": "given"})} for key in used]
 
 
 def _component(layout: Layout, service: Service) -> Json:
@@ -46,6 +75,8 @@ def _component(layout: Layout, service: Service) -> Json:
         "depends_on": list(service.depends_on),
         "runtime_profile": profile_of(layout, service),
     }
+    if service.healthy_first:
+        component["starts_after_ready"] = list(service.healthy_first)
     gpus = layout.gpus_of(service)
     if gpus:
         component["compatibility"] = {"min_gpu_count": gpus}
@@ -65,6 +96,7 @@ def profile_of(layout: Layout, service: Service) -> Json:
             {"container_port": port.container_port, "host_port": port.host_port, "protocol": port.protocol}
             for port in layout.offered_ports(service)
         ],
+        "secrets": [{"secret": one.secret, "path": one.path} for one in service.secrets],
         "volumes": [
             {"name": mount.volume, "path": mount.path, "read_only": mount.read_only} for mount in service.mounts
         ],

@@ -12,6 +12,7 @@ _PATH = re.compile(r"(/[A-Za-z0-9_.@+-]{1,128}){1,16}")
 _OF_THE_SYSTEM = ("proc", "sys", "dev", "run")
 _HOST_FOLDER = "A volume is never a folder of the host; name a volume."
 _LOWEST_HOST_PORT = 1024
+MOST_MOUNTS = 16
 
 
 def read_ports(reader: TypedReader, path: Path, value: object) -> list[ServicePort]:
@@ -49,10 +50,10 @@ def _long_port(reader: TypedReader, path: Path, item: object) -> ServicePort | N
     given = reader.known(path, item, PORT)
     protocol = given.get("protocol", "tcp")
     if "target" not in given:
-        reader.refuse(path, "A port has a target.")
+        reader.refuse(path, "A port must have a target.")
         return None
     if protocol not in ("tcp", "udp"):
-        reader.refuse((*path, "protocol"), "The protocol is tcp or udp.")
+        reader.refuse((*path, "protocol"), "The protocol must be tcp or udp.")
         return None
     target = reader.integer((*path, "target"), given["target"], 1, 65535)
     if target is None:
@@ -67,7 +68,7 @@ def _container_port(reader: TypedReader, path: Path, text: str) -> tuple[int, st
         reader.refuse(path, "A range of ports is refused; list each port.")
         return None
     if protocol not in ("", "tcp", "udp"):
-        reader.refuse(path, "The protocol is tcp or udp.")
+        reader.refuse(path, "The protocol must be tcp or udp.")
         return None
     port = reader.integer(path, number, 1, 65535)
     return None if port is None else (port, protocol or "tcp")
@@ -79,9 +80,7 @@ def _offered(reader: TypedReader, path: Path, target: tuple[int, str], published
         return None
     number = reader.integer(path, published, 1, 65535)
     if number is not None and number < _LOWEST_HOST_PORT:
-        message = (
-            f"Ports of the host below {_LOWEST_HOST_PORT} are the system's; publish another, as in 8080:{target[0]}."
-        )
+        message = f"Ports of the host below {_LOWEST_HOST_PORT} belong to the system; publish another, as in 8080:{target[0]}."
         reader.refuse(path, message)
         return None
     return None if number is None else ServicePort(target[0], number, target[1])
@@ -89,10 +88,14 @@ def _offered(reader: TypedReader, path: Path, target: tuple[int, str], published
 
 def read_mounts(reader: TypedReader, path: Path, value: object, volumes: frozenset[str]) -> list[Mount]:
     mounts: list[Mount] = []
-    for index, item in enumerate(reader.sequence(path, value)):
+    items = reader.sequence(path, value)
+    if len(items) > MOST_MOUNTS:
+        reader.refuse(path, f"A service has at most {MOST_MOUNTS} volumes.")
+        return []
+    for index, item in enumerate(items):
         place = (*path, index)
         mount = _long_mount(reader, place, item) if isinstance(item, dict) else _short_mount(reader, place, item)
-        if mount is None or not _is_allowed_path(reader, place, mount.path):
+        if mount is None or not is_allowed_path(reader, place, mount.path):
             continue
         if mount.volume not in volumes:
             reader.refuse(place, f"The file has no volume {mount.volume}; name it under volumes.")
@@ -128,7 +131,7 @@ def _long_mount(reader: TypedReader, path: Path, item: object) -> Mount | None:
         reader.refuse(path, _HOST_FOLDER)
         return None
     if kind != "volume":
-        reader.refuse(path, "The type is volume; other mounts are refused.")
+        reader.refuse(path, "The type must be volume; other mounts are refused.")
         return None
     source = reader.text((*path, "source"), given.get("source"))
     target = reader.text((*path, "target"), given.get("target"))
@@ -145,12 +148,15 @@ def _is_host_folder(source: str) -> bool:
     return source.startswith((".", "/", "~")) or "/" in source or "\\" in source
 
 
-def _is_allowed_path(reader: TypedReader, path: Path, target: str) -> bool:
+def is_allowed_path(reader: TypedReader, path: Path, target: str, allowed: str = "") -> bool:
+    """Tell whether something can be at this path of the container, and refuse it if not. `allowed`: also in this folder."""
     parts = target.split("/")[1:]
     if not _PATH.fullmatch(target) or any(set(part) == {"."} for part in parts):
-        reader.refuse(path, "The path in the container is absolute, in its shortest form, of letters, digits and _.@+-")
+        reader.refuse(
+            path, "The path in the container must be absolute, without . and .., of letters, digits and _.@+-"
+        )
         return False
-    if parts[0] in _OF_THE_SYSTEM:
-        reader.refuse(path, f"/{parts[0]} is the system's, also in a container.")
+    if parts[0] in _OF_THE_SYSTEM and not (allowed and target.startswith(allowed)):
+        reader.refuse(path, f"/{parts[0]} belongs to the system, also in a container.")
         return False
     return True

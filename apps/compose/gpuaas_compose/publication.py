@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_compose import __version__
-from gpuaas_compose.app_file import AppFile
-from gpuaas_compose.environment import FileRefused
-from gpuaas_compose.image_archive import ArchiveRefused, open_archive
-from gpuaas_compose.lint import Lint, inside
+from gpuaas_compose.image_publication import (
+    archive_of,
+    find_image,
+    image_name,
+    is_for_development_only,
+    promote_image,
+    push_image,
+    sign_artifact,
+)
+from gpuaas_compose.lint import Lint
 from gpuaas_sdk import AppVersion, Artifact
 from gpuaas_sdk.commands import CommandError, CommandSession
-from gpuaas_sdk.registry import Repository
-from gpuaas_sdk.signatures import read_private_key, sign_image
 
-STAGES = ("draft", "staged", "canary", "active")
 _SUMMARY = 200  # characters of a check's last line that are kept as evidence
 _SMOKE_SECONDS = 3600.0
 
@@ -40,111 +43,45 @@ def publish(session: CommandSession, project_id: str, linted: Lint, wanted: Publ
     if linted.app is None or linted.manifest is None:
         raise ValueError("only a folder without faults is published")
     digests = {service.digest: service.name for service in reversed(linted.services)}
-    there = {digest: _find(session, project_id, digest) for digest in digests}
+    there = {digest: find_image(session, project_id, digest) for digest in digests}
     missing = {digest: name for digest, name in digests.items() if there[digest] is None}
-    archives = {digest: _archive(linted.app, wanted.folder, digest, name) for digest, name in missing.items()}
+    archives = {digest: archive_of(linted.app, wanted.folder, digest, name) for digest, name in missing.items()}
     version = session.client.app_versions.register(project_id, json.dumps(linted.manifest))
     session.say(f"{version.slug} {version.version} is registered ({version.status})")
     images = [one for one in there.values() if one is not None]
     for digest, path in archives.items():
-        name = f"{linted.app.slug}-{digests[digest]}"[:60].rstrip("-_").replace("_", "-")
-        images.append(_push(session, project_id, name, path, wanted.deadline))
+        name = image_name(linted.app.slug, digests[digest])
+        images.append(push_image(session, project_id, name, path, wanted.deadline))
         session.say(f"{digests[digest]}: pushed and checked as {digest}")
     for image in images:
-        _sign(session, project_id, image, wanted)
+        if wanted.key is not None:
+            sign_artifact(session, project_id, image, wanted.key, wanted.deadline)
     if not _prove(session, project_id, images, wanted):
         return version
     for image in images:
-        _promote(session, project_id, image, wanted.reason)
-    if version.status == "draft":
-        version = session.client.app_versions.activate(project_id, version.app_id, version.id)
+        if promote_image(session, project_id, image, wanted.reason):
+            session.say(f"{image.name}: the image is active")
+    version = session.client.app_versions.activate_draft(project_id, version)
     session.say(f"{version.slug} {version.version} is {version.status}")
     return version
 
 
-def _find(session: CommandSession, project_id: str, digest: str) -> Artifact | None:
-    return next(iter(session.client.artifacts.list(project_id, digest=digest)), None)
-
-
-def _archive(app: AppFile, folder: Path, digest: str, service: str) -> Path:
-    """Return the archive of an image that the project does not have yet. It must be the image that the service names."""
-    if service not in app.images:
-        raise CommandError(
-            "image_missing",
-            f"The project has no image {digest}, which {service} runs.",
-            f"Save it with `podman save --format oci-archive`, and name the file in app.yaml under images: {service}.",
-        )
-    name = app.images[service]
-    try:
-        path = inside(folder, name)
-        with open_archive(path) as archive:
-            found = archive.digest
-    except (FileRefused, ArchiveRefused) as refused:
-        raise CommandError("image_refused", f"{name}: {refused}", "Save the image again.", usage=True) from None
-    if found != digest:
-        next_step = f"Write image: …@{found} in the compose file, or name the right archive."
-        raise CommandError("image_mismatch", f"{name} is the image {found}, not {digest}.", next_step, usage=True)
-    return path
-
-
-def _push(session: CommandSession, project_id: str, name: str, path: Path, deadline: float) -> Artifact:
-    intents = session.client.publish_intents
-    intent = intents.create(project_id, "oci", name)
-    if intent.push is None:
-        raise CommandError("registry_not_configured", "This platform has no image registry.", "Ask its operators.")
-    repository = _repository(session, intent.push.registry, intent.push.repository)
-    with open_archive(path) as archive:
-        for digest in archive.blobs:
-            with archive.blob(digest) as stream:
-                repository.push_stream(stream, digest)
-        repository.push_manifest(archive.digest, archive.manifest)
-        intents.complete(project_id, intent.id, archive.digest)
-    checked = intents.wait_until_checked(project_id, intent.id, deadline)
-    if checked.artifact_id is None:
-        failure = checked.failure
-        sentence = f"The publish intent is {checked.state}." if failure is None else failure.message
-        code, next_step = ("not_registered", "") if failure is None else (failure.code, failure.next_step or "")
-        raise CommandError(code, sentence, next_step)
-    return session.client.artifacts.wait_until_checked(project_id, checked.artifact_id, deadline)
-
-
-def _repository(session: CommandSession, registry: str, name: str) -> Repository:
-    token = session.client.artifacts.registry_token
-    return Repository(registry, name, lambda scope: token(scope=[scope]).token, session.ca_file)
-
-
-def _sign(session: CommandSession, project_id: str, image: Artifact, wanted: Publication) -> None:
-    if wanted.key is None or image.signed_by:
-        return
-    try:
-        private = read_private_key(wanted.key)
-    except (ValueError, TypeError, OSError) as error:
-        message = f"{wanted.key} is not a key that can sign."
-        raise CommandError("key_refused", message, "Give an unencrypted PKCS#8 key.", usage=True) from error
-    registry, _, rest = (image.reference or "").partition("/")
-    sign_image(_repository(session, registry, rest.partition("@")[0]), image.digest, private)
-    artifacts = session.client.artifacts
-    artifacts.verify(project_id, image.id)
-    checked = artifacts.wait_until_checked(project_id, image.id, wanted.deadline)
-    if checked.trust in ("failed_verification", "revoked"):
-        raise CommandError("artifact_untrusted", f"{image.digest} is {checked.trust}: {checked.trust_detail}.")
-    session.say(f"{image.name}: signed ({checked.trust})")
-
-
 def _prove(session: CommandSession, project_id: str, images: list[Artifact], wanted: Publication) -> bool:
-    """Add evidence to images that are drafts. Returns False if there is none of a smoke test."""
-    drafts = [image for image in images if image.stage == "draft"]
-    for image in drafts:
+    """Add evidence to images that are drafts, or that ran for development only. Returns False if there is no smoke test."""
+    untested = [
+        image for image in images if image.stage == "draft" or is_for_development_only(session, project_id, image)
+    ]
+    for image in untested:
         tool = f"gpuaas compose {__version__}"
         summary = "the compose file and app.yaml have no faults"
         session.client.artifacts.add_evidence(project_id, image.id, "lint", True, tool=tool, summary=summary)
-    if drafts and wanted.smoke is None:
-        session.say("The images are drafts. Test them, and publish again with --smoke COMMAND to activate the version.")
+    if untested and wanted.smoke is None:
+        session.say("The images are not tested. Publish again with --smoke COMMAND to activate the version.")
         return False
-    if drafts and wanted.smoke is not None:
+    if untested and wanted.smoke is not None:
         summary = _run_smoke(wanted.smoke, wanted.folder)
         session.say(f"smoke: {summary}")
-        for image in drafts:
+        for image in untested:
             artifacts, tool = session.client.artifacts, wanted.smoke[:_SUMMARY]
             artifacts.add_evidence(project_id, image.id, "smoke", True, tool=tool, summary=summary)
     return True
@@ -167,14 +104,3 @@ def _run_smoke(line: str, folder: Path) -> str:
         detail = f"The smoke test failed with {ran.returncode}.\n" + "\n".join(said[-10:])
         raise CommandError("check_failed", detail, "Correct what it names and publish again.")
     return (said[-1] if said else "passed").strip()[:_SUMMARY]
-
-
-def _promote(session: CommandSession, project_id: str, image: Artifact, reason: str) -> None:
-    if image.stage not in STAGES:
-        detail = f"The image {image.digest} is {image.stage}; no version of it can be launched."
-        raise CommandError("promotion_refused", detail, "Publish another image.")
-    for stage in STAGES[STAGES.index(image.stage) + 1 :]:
-        percent = 100 if stage == "canary" else None
-        session.client.artifacts.move(project_id, image.id, stage, reason, canary_percent=percent)
-    if image.stage != STAGES[-1]:
-        session.say(f"{image.name}: the image is {STAGES[-1]}")

@@ -33,6 +33,14 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretFile:
+    """A secret of the instance that the container reads at a path."""
+
+    secret: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A healthcheck that a host can run from outside of the container: a connection, or a GET of the path."""
 
@@ -64,6 +72,7 @@ class Service:
     environment: Mapping[str, Value] = field(default_factory=dict)
     ports: tuple[ServicePort, ...] = ()
     mounts: tuple[Mount, ...] = ()
+    secrets: tuple[SecretFile, ...] = ()
     gpus: int | str | None = None  # a number, or all
     limits: Limits = Limits()
     user: tuple[int, int | None] | None = None

@@ -9,8 +9,8 @@ from gpuaas_compose.services import InputReference, Value
 from gpuaas_compose.yaml_text import Document, Fault, Path, printable
 
 _WHOLE_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,63})\}|([A-Za-z_][A-Za-z0-9_]{0,63}))")
-_DURATION = re.compile(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?(?:(\d{1,7})ms)?")
-_SIZE = re.compile(r"(\d{1,15})(?:\.\d+)?\s?(b|k|kb|kib|m|mb|mib|g|gb|gib)?", re.IGNORECASE)
+_DURATION = re.compile(r"(?:([0-9]{1,4})h)?(?:([0-9]{1,5})m)?(?:([0-9]{1,6})s)?(?:([0-9]{1,7})ms)?")
+_SIZE = re.compile(r"([0-9]{1,15})(?:\.[0-9]{1,15})? ?(b|k|kb|kib|m|mb|mib|g|gb|gib)?", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _LONGEST_LINE = 4096
 
@@ -72,7 +72,7 @@ class TypedReader:
         line = self.line(path, value)
         plain = None if line is None else self._interpolated(path, line)
         if isinstance(plain, InputReference):
-            self.refuse(path, "A variable stands only in environment, command and entrypoint.")
+            self.refuse(path, "A variable is allowed only in environment, command and entrypoint.")
             return None
         return plain
 
@@ -100,7 +100,10 @@ class TypedReader:
         if whole is not None:
             name = whole[1] or whole[2]
             if self.inputs is not None and name not in self.inputs:
-                self.refuse(path, f"app.yaml has no input {name}. Variables are answered at launch, not by your shell.")
+                self.refuse(
+                    path,
+                    f"app.yaml has no input {name}. People give the values at launch; those of your shell are not used.",
+                )
                 return None
             return InputReference(name)
         if "$" in text.replace("$$", ""):
@@ -110,7 +113,7 @@ class TypedReader:
         return text.replace("$$", "$")
 
     def integer(self, path: Path, value: object, low: int, high: int) -> int | None:
-        number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,10}", value) else value
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value) else value
         if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
             self.refuse(path, f"This must be a number from {low} to {high}.")
             return None

@@ -85,7 +85,7 @@ def printable(text: str, most: int = 60) -> str:
 def read(text: str, file: str) -> Document:
     """Read the document, or raise `Unreadable` with every reason why it is none."""
     if len(text) > LARGEST_TEXT or len(text.encode("utf-8", "replace")) > LARGEST_TEXT:
-        raise Unreadable([Fault(file, 1, 1, "", f"The file may have {LARGEST_TEXT} bytes.")])
+        raise Unreadable([Fault(file, 1, 1, "", f"The file must have at most {LARGEST_TEXT} bytes.")])
     hostile = [
         _hostile_at(text, found.start(), file) for _, found in zip(range(20), HOSTILE.finditer(text), strict=False)
     ]
@@ -139,7 +139,7 @@ class _Reader:
         self._next()  # the document's end
         after = self._next()
         if not isinstance(after, yaml.StreamEndEvent):
-            self._fault(after, (), "The file has one document.")
+            self._fault(after, (), "The file must have one document.")
 
     def _next(self) -> yaml.Event:
         return next(self._events)
@@ -164,7 +164,7 @@ class _Reader:
         self._count(event, path, 1, len(path))
         before = self._nodes
         if getattr(event, "tag", None) not in (None, "!"):
-            self._fault(event, path, "Tags are not taken.")
+            self._fault(event, path, "YAML tags are not allowed.")
         value, depth = self._content(event, path)
         anchor = getattr(event, "anchor", None)
         if anchor is not None:  # only now: what is inside cannot name it, so nothing contains itself
@@ -204,7 +204,7 @@ class _Reader:
             key = self._key(event, path)
             inside = (*path, key)
             if key in items or (key == _MERGE and merged):
-                self._fault(event, inside, f"{printable(key)} is here twice.")
+                self._fault(event, inside, f"{printable(key)} appears twice here.")
             self.document.keys[inside] = _place(event)
             value, depth = self._node(after := self._next(), inside)
             deepest = max(deepest, depth + 1)
@@ -228,7 +228,7 @@ class _Reader:
 
     def _key(self, event: yaml.Event, path: Path) -> str:
         if not isinstance(event, yaml.ScalarEvent) or event.anchor is not None:
-            self._fault(event, path, "A key is a word.")
+            self._fault(event, path, "A key must be a word.")
             self._node(event, (*path, "?"))  # take in all of what it is
             return "?"
         if HOSTILE.search(event.value) or "\n" in event.value or len(event.value) > 200:

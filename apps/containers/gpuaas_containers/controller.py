@@ -3,18 +3,37 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
 from gpuaas_containers import workload
 from gpuaas_containers.access import ReachableMember, access_bundle
+from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets, texts_of
 from gpuaas_containers.failures import hide
+from gpuaas_containers.gpu_assignment import claims_on, gpus_of_member
+from gpuaas_containers.gpu_devices import GpuDevices, choose_gpus
+from gpuaas_containers.host_meter import units_of
+from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, image_of, read_profile
+from gpuaas_containers.readiness import awaited_components, readiness_probes
 from gpuaas_containers.services import has_services, in_start_order, other_hosts, reported_addresses
-from gpuaas_containers.user_data import MemberContainer
-from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, main
+from gpuaas_containers.usage import MeteredInstance, observe_counts
+from gpuaas_sdk.controller import (
+    AppController,
+    Context,
+    ControllerMember,
+    Failed,
+    Health,
+    InstanceSnapshot,
+    MemberCounts,
+    counts_path,
+    main,
+)
+from gpuaas_sdk.controller.counters import POSITION
 
+METERING = "metering"  # in the runtime: the units of what hosts count
 AT_ONCE = 8  # members of an operation that are worked on at the same time
 Work = Callable[[ControllerMember], Awaitable[None]]
 Answer = TypeVar("Answer")
@@ -31,12 +50,14 @@ class Containers(AppController):
     """Serves every app that its service account is bound to: what an app is, its runtime profile says."""
 
     slug = ""
+    health_seconds = 300.0  # between two readings of what hosts have counted
     version = _own_version()
 
     async def bootstrap(self, ctx: Context) -> None:
-        """Bring up the container of each member. One that runs as it should is left alone."""
-        if not ctx.rotates_secrets:  # containers share none
-            await self._bring_up(ctx)
+        """Bring up the container of each member. One that runs as it should is left alone; other secrets restart it."""
+        if ctx.rotated_secrets:
+            await ctx.secrets()  # the platform makes the new values when they are read, also if every reader is drained
+        await self._bring_up(ctx.for_members(*_secret_readers(ctx)) if ctx.rotates_secrets else ctx)
 
     # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
     add = reconcile = repair = recover = upgrade = rollback = start = bootstrap
@@ -47,6 +68,7 @@ class Containers(AppController):
     async def stop(self, ctx: Context) -> None:
         for group in reversed(in_start_order(ctx.manifest, ctx.members)):
             await _each(group, lambda member: self._stop(ctx, member))
+        await _report_usage(ctx)
 
     async def drain(self, ctx: Context) -> None:
         """A container is asked to end and has its time to do so: it finishes what it does and takes no more."""
@@ -59,21 +81,42 @@ class Containers(AppController):
         await _describe_access(ctx, leaving=ctx.members)
 
     async def teardown(self, ctx: Context) -> None:
+        await _each(ctx.members, lambda member: self._stop(ctx, member))
+        await _report_usage(ctx)  # before what the hosts have counted goes
         await _each(ctx.members, lambda member: self._remove(ctx, member))
         await self._remove_rest(ctx)
 
+    async def health(self, snapshot: InstanceSnapshot) -> Health | None:
+        """Read what the hosts have counted. Whether the app works, the platform's probes say."""
+        instance = snapshot.instance
+        runtime = dict(instance.runtime or {})
+        units = runtime.get(METERING)
+        if not isinstance(units, dict):
+            return None  # it was brought up by a release that counted nothing, or not at all yet
+        names = {one.id: one.name for one in snapshot.members}
+        metered = MeteredInstance(instance.id, instance.project_id, instance.created_at, units, names)
+        counters = observe_counts(metered, runtime, await snapshot.read_counts(), datetime.now(UTC))
+        kept = runtime | counters.document()
+        return Health(None, usage=counters.usage, runtime=kept) if kept != runtime or counters.usage else None
+
     async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
         addresses = await _addresses(ctx)
-        images: dict[str, object] = {}
         for group in in_start_order(ctx.manifest, ctx.members):
             profiles = {one.component_key: read_profile(ctx.manifest, ctx.inputs, one.component_key) for one in group}
-            images |= {key: profile.image for key, profile in profiles.items()}
 
             async def start(member: ControllerMember, profiles: dict[str, RuntimeProfile] = profiles) -> None:
                 await self._start(ctx, profiles[member.component_key], member, restart, addresses)
 
             await _each(group, start)
-        ctx.set_runtime(version=ctx.version.version, image=ctx.version.digest, images=images)
+            await self._await_ready(ctx, group)
+        images = {one.component_key: image_of(ctx.manifest, one.component_key) for one in ctx.all_members}
+        ctx.set_runtime(
+            version=ctx.version.version,
+            image=ctx.version.digest,
+            images=images,
+            **_runtime_version(ctx),
+            **_usage_runtime(ctx),
+        )
         await _describe_access(ctx)
 
     async def _start(
@@ -89,21 +132,44 @@ class Containers(AppController):
         title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
         try:
             async with ctx.step("check", member):
-                gpus = await workload.check_host(host, names, profile)
+                gpus = _gpus(ctx, member, await workload.check_host(host, names, profile))
+                secrets = await _secrets(ctx, profile, names)
             async with ctx.step("pull", member):
-                reference = await workload.pull(host, names, ctx.artifact_of(profile.image), limit)
+                image = await workload.pull(host, names, ctx.artifact_of(profile.image), limit)
                 await workload.fetch_files(host, names, profile, ctx)
-            container = MemberContainer(names, profile, reference, gpus, ctx.instance.id, title)
+            container = MemberContainer(
+                names, profile, image.reference, gpus, ctx.instance.id, member.id, title, secrets=secrets
+            )
             if names.shared is not None:
                 hosts = other_hosts(member, ctx.all_members, addresses)
                 container = replace(container, aliases=(member.component_key,), hosts=hosts)
             async with ctx.step("start", member):
-                state = await _hiding(profile, workload.start(host, container, limit, restart=anew))
+                await workload.put_secrets(host, container)
+                state = await _hiding(container, workload.start(host, container, limit, restart=anew))
+                if image.has_earlier:
+                    await workload.forget_images(host, container)
+                if _may_have_secrets(ctx):
+                    await workload.forget_secrets(host, names, secrets.values())
         except Failed as failed:
             ctx.set_member_status(member, "failed", message=failed.failure.message)
             raise
-        detail = {**state, "address": host.address, "image": profile.image}
+        detail = {**state, "address": host.address, "image": profile.image, "signature": image.signature}
+        if gpus.gpus:
+            detail["gpus"] = list(gpus.gpus)
         ctx.set_member_status(member, "ready", detail=detail)
+
+    async def _await_ready(self, ctx: Context, group: Sequence[ControllerMember]) -> None:
+        """Wait for members that others of this operation start after. All others are judged when the operation is done."""
+        present = {one.component_key for one in ctx.members}
+        awaited = awaited_components(ctx.manifest, present)
+
+        async def wait(member: ControllerMember) -> None:
+            probes = readiness_probes(ctx.manifest, member.component_key)
+            if probes:
+                async with ctx.step("ready", member):
+                    await workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
+
+        await _each([one for one in group if one.component_key in awaited], wait)
 
     async def _stop(self, ctx: Context, member: ControllerMember) -> None:
         async with ctx.step("stop", member):
@@ -114,7 +180,8 @@ class Containers(AppController):
         images = (image_of(manifest, member.component_key) for manifest in manifests)
         digests = [one for one in images if one is not None]
         async with ctx.step("remove", member):
-            await workload.remove(await ctx.host(member), _names(ctx, member), digests)
+            counts = counts_path(ctx.instance.id, member.id)
+            await workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
 
     async def _remove_rest(self, ctx: Context) -> None:
         """Remove what belongs to the instance and to no single member, on hosts where none of them is left."""
@@ -129,6 +196,41 @@ class Containers(AppController):
 
 def _names(ctx: Context, member: ControllerMember) -> MemberNames:
     return MemberNames.of(ctx.instance.id, member.component_key, member.id, services=has_services(ctx.manifest))
+
+
+async def _report_usage(ctx: Context) -> None:
+    """Record what the hosts of stopped members have counted. A repeated attempt reads the same."""
+    instance = ctx.instance
+    home = next(one.project_id for one in instance.projects if one.home)
+    async with ctx.step("usage"):
+        found: list[MemberCounts] = []
+        for member in ctx.members:
+            found += await workload.read_counts(await ctx.host(member), instance.id, member.id)
+        names = {one.id: one.name for one in ctx.all_members}
+        units = units_of(ctx.manifest) | _metered_before(ctx)
+        metered = MeteredInstance(instance.id, home, instance.created_at, units, names)
+        counters = observe_counts(metered, instance.runtime, found, datetime.now(UTC))
+        await ctx.report_usage(counters.rest())
+    ctx.set_runtime(**{**(ctx.report.runtime or instance.runtime or {}), **counters.document()})
+
+
+def _usage_runtime(ctx: Context) -> dict[str, object]:
+    """Return what the next reading continues from."""
+    kept = {key: value for key, value in (ctx.instance.runtime or {}).items() if key == POSITION}
+    return {METERING: units_of(ctx.manifest) | _metered_before(ctx), **kept}
+
+
+def _metered_before(ctx: Context) -> dict[str, str]:
+    """Return the units of what an earlier version counted: some of it may not be recorded yet."""
+    before = (ctx.instance.runtime or {}).get(METERING)
+    return dict(before) if isinstance(before, Mapping) else {}
+
+
+def _gpus(ctx: Context, member: ControllerMember, found: GpuDevices) -> GpuDevices:
+    if member.allocation is None:
+        return GpuDevices()
+    claims = claims_on(member.allocation.id, ctx.all_members, ctx.manifest, ctx.inputs)
+    return choose_gpus(found, gpus_of_member(member.id, claims, found.gpus))
 
 
 async def _addresses(ctx: Context) -> dict[str, str]:
@@ -155,16 +257,36 @@ async def _each(members: Sequence[ControllerMember], work: Work) -> None:
         raise failure
 
 
-async def _hiding(profile: RuntimeProfile, work: Awaitable[Answer]) -> Answer:
-    """A container may print what it was given; no step or failure repeats it."""
+def _secret_readers(ctx: Context) -> list[ControllerMember]:
+    """Return the members whose containers read a secret that the operation changes. One that was drained stays so."""
+    changed = set(ctx.rotated_secrets)
+    reading = (
+        (one, read_profile(ctx.manifest, ctx.inputs, one.component_key).secret_keys if changed else ())
+        for one in ctx.members
+    )
+    return [one for one, keys in reading if changed & set(keys) and one.status != "drained"]
+
+
+async def _secrets(ctx: Context, profile: RuntimeProfile, names: MemberNames) -> dict[str, ContainerSecret]:
+    return choose_secrets(profile, names, await ctx.secrets()) if profile.secret_keys else {}
+
+
+def _may_have_secrets(ctx: Context) -> bool:
+    """Whether a container of this version or of the previous one reads secrets."""
+    return any(manifest.get("secrets") for manifest in (ctx.manifest, ctx.instance.version.manifest))
+
+
+async def _hiding(container: MemberContainer, work: Awaitable[Answer]) -> Answer:
+    """Hide the container's inputs and secrets in a failure: the container may have printed them."""
     try:
         return await work
     except Failed as failed:
-        raise hide(failed, profile.answers) from None
+        given = (*container.profile.answers, *texts_of(container.secrets.values()))
+        raise hide(failed, given) from None
 
 
 async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = ()) -> None:
-    """An operation on some members reaches only their hosts; the others have told their addresses before."""
+    """Report the access bundle. An operation on some members reaches only their hosts; other addresses were reported before."""
     gone = {one.id for one in (*leaving, *([ctx.old_member] if ctx.old_member else ()))}
     here, found = {one.id for one in ctx.members}, []
     for member in ctx.all_members:
@@ -173,14 +295,24 @@ async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = (
         address = (await ctx.host(member)).address if member.id in here else _told_address(ctx, member)
         if isinstance(address, str):
             found.append(ReachableMember(member.component_key, member.ordinal, address))
-    ctx.set_access(**access_bundle(ctx.manifest, found))
+    ctx.set_access(**access_bundle(ctx.manifest, found), **_runtime_version(ctx))
 
 
 def _told_address(ctx: Context, member: ControllerMember) -> object:
-    """What this operation has reported of the member, or one before it."""
+    return _told_detail(ctx, member).get("address")
+
+
+def _told_detail(ctx: Context, member: ControllerMember) -> Mapping[str, object]:
+    """Return what this operation, or an earlier one, has reported of the member."""
     now = ctx.report.members.get(member.id, {}).get("adapter_detail")
-    detail = now if isinstance(now, Mapping) else member.adapter_detail or {}
-    return detail.get("address")
+    return now if isinstance(now, Mapping) else member.adapter_detail or {}
+
+
+def _runtime_version(ctx: Context) -> dict[str, object]:
+    """Return what the running containers of the version's own image say of themselves. Nothing, if they say nothing."""
+    details = (_told_detail(ctx, member) for member in ctx.all_members)
+    said = next((one.get("runtime_version") for one in details if one.get("image") == ctx.version.digest), None)
+    return {} if said is None else {"runtime_version": said}
 
 
 def run() -> None:

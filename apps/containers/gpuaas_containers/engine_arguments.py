@@ -4,24 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpuaas_containers.container_secrets import secret_arguments
+from gpuaas_containers.gpu_devices import device_arguments, gpu_variables
+from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile
 from gpuaas_containers.unit_words import check_text
-from gpuaas_sdk.controller import Failed
 
 ENGINE = "/usr/bin/podman"
 LABEL = "gpuaas.document"  # of a container: which document it was started with
 # What an ordinary image needs to set up its own files and become another user; nothing that reaches the host.
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETGID", "SETPCAP", "SETUID")
 _MAX_FILE_VALUE = 60_000  # bytes of a line in an environment file
-
-
-@dataclass(frozen=True, slots=True)
-class GpuDevices:
-    """Device nodes of the allocation: `gpus` are the numbers of the GPUs, `shared` are nodes that every GPU needs."""
-
-    gpus: tuple[int, ...] = ()
-    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +26,37 @@ class ContainerEnvironment:
     arguments: tuple[str, ...]
 
 
-def choose_gpus(profile: RuntimeProfile, found: GpuDevices) -> GpuDevices:
-    """Return the devices that the container gets. Raises Failed when the host has fewer than the profile wants."""
-    if profile.gpus == 0:
-        return GpuDevices()
-    wanted = len(found.gpus) if profile.gpus is None else profile.gpus
-    if not found.gpus or len(found.gpus) < wanted:
-        message = f"The container needs {wanted or 'all'} GPUs, and the host shows {len(found.gpus)}."
-        raise Failed("gpu_missing", message, next_step="Report the host, or place the member on another allocation.")
-    return GpuDevices(found.gpus[:wanted], found.shared)
-
-
-def environment_of(profile: RuntimeProfile, gpus: GpuDevices, instance_id: str) -> ContainerEnvironment:
+def environment_of(container: MemberContainer) -> ContainerEnvironment:
     """The mark lets the platform find the container's processes at a teardown."""
-    variables = [(name, check_text(value, f"The variable {name}")) for name, value in profile.env]
-    variables.append(("GPUAAS_INSTANCE", instance_id))
-    if gpus.gpus:
-        variables.append(("NVIDIA_VISIBLE_DEVICES", ",".join(map(str, gpus.gpus))))
-        variables.append(("CUDA_VISIBLE_DEVICES", ",".join(str(index) for index in range(len(gpus.gpus)))))
+    variables = [(name, check_text(value, f"The variable {name}")) for name, value in container.profile.env]
+    variables += [("GPUAAS_INSTANCE", container.instance_id), *gpu_variables(container.gpus)]
     lines = [f"{name}={value}\n" for name, value in variables if _fits_line(value)]
     others = [f"--env={name}={value}" for name, value in variables if not _fits_line(value)]
     return ContainerEnvironment("".join(lines), tuple(others))
 
 
 def run_arguments(
-    names: MemberNames,
-    profile: RuntimeProfile,
-    reference: str,
-    gpus: GpuDevices,
-    environment: ContainerEnvironment,
-    labels: Sequence[tuple[str, str]],
-    aliases: Sequence[str] = (),
-    hosts: Sequence[tuple[str, str]] = (),
+    container: MemberContainer, environment: ContainerEnvironment, labels: Sequence[tuple[str, str]]
 ) -> list[str]:
     """Return the command. It ends when the container runs, and leaves the engine's monitor as the unit's main process."""
+    names, profile = container.names, container.profile
     return [
         *(ENGINE, "run", f"--name={names.name}", "--replace", "--rm", "--detach", "--pull=missing"),
         *("--sdnotify=conmon", "--cgroups=no-conmon", "--log-driver=journald", "--http-proxy=false"),
         *("--cap-drop=all", *(f"--cap-add={one}" for one in CAPABILITIES), "--security-opt=no-new-privileges"),
-        *(f"--network={names.network}", *(f"--network-alias={one}" for one in aliases)),
-        *(f"--add-host={name}:{address}" for name, address in hosts),
+        *(f"--network={names.network}", *(f"--network-alias={one}" for one in container.aliases)),
+        *(f"--add-host={name}:{address}" for name, address in container.hosts),
         *("--sysctl=net.ipv4.ip_unprivileged_port_start=0",),
         *(f"--publish={port.host}:{port.container}/{port.protocol}" for port in profile.ports),
         *_limits(profile),
         *([f"--user={profile.user}"] if profile.user else ()),
         *(["--read-only", "--read-only-tmpfs=true"] if profile.read_only_root else ()),
         *_volumes(names, profile),
-        *(f"--device=/dev/nvidia{number}" for number in gpus.gpus),
-        *(f"--device={path}" for path in gpus.shared),
+        *device_arguments(container.gpus),
+        *secret_arguments(names, profile, container.secrets),
         *(f"--label={name}={value}" for name, value in labels),
         *(f"--env-file={names.environment_path}", *environment.arguments),
-        *_program(profile, reference),
+        *_program(profile, container.reference),
     ]
 
 

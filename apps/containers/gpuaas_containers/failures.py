@@ -8,20 +8,35 @@ from gpuaas_sdk.controller import Failed
 NEXT_STEPS = {
     "engine_missing": "Install podman on the host, or place the member on another allocation.",
     "image_pull_failed": "Check that the host reaches the registry, then try again.",
-    "image_denied": "Check that the version's artifact is not revoked, then try again.",
-    "image_digest_mismatch": "Tell the platform's operators: the registry gave other bytes than were asked for.",
+    "image_denied": "Check that the version's artifact is not revoked, and the credential of an external registry. Try again.",
+    "image_missing": "Push the image to its registry again, or use another version.",
+    "image_digest_mismatch": "Tell the platform's operators: the registry served other bytes than requested.",
+    "signature_missing": "Sign the image with a key that your tenant trusts (gpuaas artifacts sign), or use another version.",
+    "signature_invalid": "Sign the image with a key that your tenant trusts (gpuaas artifacts sign), or use another version.",
+    "signature_unchecked": "Install openssl on the host, or place the member on another allocation.",
     "disk_full": "Free space on the host, or place the member on another allocation.",
     "container_start_timeout": "Raise start_timeout_seconds in the runtime_profile, or use a smaller image.",
     "container_start_failed": "Correct what the message names in the runtime_profile, and publish a new version.",
+    "not_ready": "Read its log lines, or give its probe more start_period_seconds; then repair the instance.",
     "crash_loop": "Read its log lines, correct the inputs or the image, then upgrade or repair the instance.",
     "container_ended": "Use a command that keeps running, or restart: always.",
     "port_taken": "Stop what uses the port on the host, or publish a version with another host_port.",
     "gpu_missing": "Report the host, or place the member on another allocation.",
+    "secret_refused": "Look at the engine of the host (podman secret ls), then try again.",
     "removal_failed": "Try again; if it stays, remove what the message names on the host.",
     "document_refused": "Tell the operators of the controller.",
     "stop_failed": "Try again; if it stays, restart the host.",
 }
-RETRYABLE = ("image_pull_failed", "disk_full", "container_start_timeout", "port_taken", "removal_failed", "stop_failed")
+RETRYABLE = (
+    "secret_refused",
+    "image_pull_failed",
+    "disk_full",
+    "container_start_timeout",
+    "not_ready",
+    "port_taken",
+    "removal_failed",
+    "stop_failed",
+)
 HIDDEN = "[hidden]"
 MAX_LOG = 300  # characters; a message has 500
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")

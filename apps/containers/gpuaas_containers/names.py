@@ -1,9 +1,11 @@
 """What a member has on its host, by name. The platform derives the same names for the footprint from the instance's id."""
 
+import hashlib
 from dataclasses import dataclass
 
 UNITS = "/etc/systemd/system"
 STATE = "/var/lib/gpuaas-containers"
+_PREFIX = "gpuaas-"
 _INSTANCE_PART, _MEMBER_PART = 10, 6  # the ends of ids: their beginnings are the time, which others share
 
 
@@ -19,7 +21,7 @@ class MemberNames:
 
     @classmethod
     def of(cls, instance_id: str, component_key: str, member_id: str, *, services: bool = False) -> "MemberNames":
-        prefix = f"gpuaas-{instance_id[-_INSTANCE_PART:]}"
+        prefix = f"{_PREFIX}{instance_id[-_INSTANCE_PART:]}"
         return cls(f"{prefix}-{component_key}-{member_id[-_MEMBER_PART:]}", f"{prefix}-all" if services else None)
 
     @property
@@ -39,8 +41,44 @@ class MemberNames:
         return f"{STATE}/{self.name}"
 
     @property
+    def meter_program(self) -> str:
+        """The program that counts for the member; its settings and its state are beside it."""
+        return f"{self.folder}/meter.py"
+
+    @property
+    def meter_settings(self) -> str:
+        return f"{self.folder}/meter.json"
+
+    @property
+    def meter_state(self) -> str:
+        return f"{self.folder}/meter-state.json"
+
+    @property
+    def meter(self) -> str:
+        """The name of the unit and of the timer that count for the member."""
+        return f"{self.name}-meter"
+
+    @property
+    def meter_unit_path(self) -> str:
+        return f"{UNITS}/{self.meter}.service"
+
+    @property
+    def meter_timer_path(self) -> str:
+        return f"{UNITS}/{self.meter}.timer"
+
+    @property
     def environment_path(self) -> str:
         return f"{self.folder}/environment"
+
+    @property
+    def pull_folder(self) -> str:
+        """Where the engine keeps what it downloads, while it pulls the member's image."""
+        return f"{self.folder}/pull"
+
+    @property
+    def signature_path(self) -> str:
+        """Where the host keeps the signature of the member's image that it found good."""
+        return f"{self.folder}/signature.json"
 
     def file(self, digest: str, unpack: bool) -> str:
         """Where the host keeps a published file, or the content of an archive, that the container reads."""
@@ -50,6 +88,20 @@ class MemberNames:
     def image(self) -> str:
         """The name under which the host keeps the member's images; the tag is the beginning of the digest."""
         return f"localhost/{self.name}"
+
+    @property
+    def secrets(self) -> str:
+        """The prefix of the engine's names for the member's secrets. They have no room for the component's key."""
+        return f"{self.name[: len(_PREFIX) + _INSTANCE_PART]}-{self.name[-_MEMBER_PART:]}"
+
+    def secret(self, key: str, version: int) -> str:
+        """The engine's name of one value of a secret; 64 characters are the most that it takes."""
+        return f"{self.secrets}.{hashlib.sha256(key.encode()).hexdigest()[:12]}.{version}"
+
+    @property
+    def secrets_folder(self) -> str:
+        """Where the host keeps the values that the container reads as files, each under the engine's name for it."""
+        return f"{self.folder}/secrets"
 
     def volume(self, key: str) -> str:
         """A dot is in no component's key, so that the volumes of a member are known by what is before it."""

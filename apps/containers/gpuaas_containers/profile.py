@@ -9,6 +9,7 @@ from gpuaas_sdk.controller import Failed
 Json = Mapping[str, object]
 START_SECONDS, STOP_SECONDS = 300, 10
 SHARED_MEMORY_MIB, PROCESSES = 64, 4096
+METRICS_PAGE = "/metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +36,38 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretFile:
+    """A secret of the instance that the container reads at this path."""
+
+    key: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredCounter:
+    """A counter that the container offers, and the key of the manifest's `metering` that it counts for."""
+
+    key: str
+    port: int  # the container's
+    path: str
+    metric: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeProfile:
     image: str  # the digest
     command: tuple[str, ...] | None
     args: tuple[str, ...] | None
     env: tuple[tuple[str, str], ...]
     answers: tuple[str, ...]  # values of `env` that people gave at launch; they may be secrets
+    secret_variables: tuple[tuple[str, str], ...]  # names of variables, and the keys of their secrets
+    secret_files: tuple[SecretFile, ...]
     ports: tuple[Port, ...]
     volumes: tuple[Volume, ...]
     files: tuple[File, ...]
     gpus: int | None  # None: all
+    share_gpus: bool  # with other containers of the allocation that share theirs
     cpus: float | None
     memory_mib: int | None
     shared_memory_mib: int
@@ -54,6 +77,13 @@ class RuntimeProfile:
     restart: str
     start_seconds: int
     stop_seconds: int
+    counters: tuple[MeteredCounter, ...] = ()
+
+    @property
+    def secret_keys(self) -> tuple[str, ...]:
+        """The secrets of the instance that the container reads, each once."""
+        keys = (*(key for _, key in self.secret_variables), *(file.key for file in self.secret_files))
+        return tuple(dict.fromkeys(keys))
 
 
 def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> RuntimeProfile:
@@ -62,11 +92,15 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
     """
     profile = _profile_of(manifest, component_key)
     if not isinstance(profile, Mapping):
-        message = "This version has no runtime_profile, so that its image cannot be run."
+        message = "This version has no runtime_profile, so its image cannot run."
         raise Failed("not_launchable", message, next_step="Launch a version with a runtime_profile.")
     schema = manifest.get("inputs")
     resources, user = _mapping(profile, "resources"), _mapping(profile, "user")
-    env = [(name, value, _resolve(value, schema, inputs)) for name, value in _mapping(profile, "env").items()]
+    variables = _mapping(profile, "env")
+    secret_keys = {name: _secret_key(value) for name, value in variables.items()}
+    env = [
+        (name, value, _resolve(value, schema, inputs)) for name, value in variables.items() if secret_keys[name] is None
+    ]
     gpus = profile.get("gpus", 0)
     return RuntimeProfile(
         image=str(profile["image"]),
@@ -74,6 +108,8 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
         args=_words(profile, "args", schema, inputs),
         env=tuple((name, text) for name, _, text in env if text is not None),
         answers=tuple(text for _, value, text in env if text and isinstance(value, Mapping)),
+        secret_variables=tuple((name, key) for name, key in secret_keys.items() if key is not None),
+        secret_files=tuple(SecretFile(str(one["secret"]), str(one["path"])) for one in _items(profile, "secrets")),
         ports=tuple(_port(one) for one in _items(profile, "ports")),
         volumes=tuple(
             Volume(str(one["name"]), str(one["path"]), one.get("read_only") is True)
@@ -84,6 +120,7 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
             for one in _items(profile, "artifacts")
         ),
         gpus=None if gpus == "all" else int(str(gpus)),
+        share_gpus=profile.get("share_gpus") is True,
         cpus=None if "cpus" not in resources else float(str(resources["cpus"])),
         memory_mib=None if "memory_mib" not in resources else int(str(resources["memory_mib"])),
         shared_memory_mib=int(str(resources.get("shared_memory_mib", SHARED_MEMORY_MIB))),
@@ -93,7 +130,17 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
         restart=str(profile.get("restart", "on_failure")),
         start_seconds=int(str(profile.get("start_timeout_seconds", START_SECONDS))),
         stop_seconds=int(str(profile.get("stop_timeout_seconds", STOP_SECONDS))),
+        counters=tuple(_counters(manifest, component_key)),
     )
+
+
+def _counters(manifest: Json, component_key: str) -> Iterator[MeteredCounter]:
+    for dimension in _items(manifest, "metering"):
+        counter = _mapping(dimension, "counter")
+        if counter and counter["component"] == component_key:
+            labels = tuple(sorted((name, str(text)) for name, text in _mapping(counter, "labels").items()))
+            port, path = int(str(counter["port"])), str(counter.get("path", METRICS_PAGE))
+            yield MeteredCounter(str(dimension["key"]), port, path, str(counter["metric"]), labels)
 
 
 def image_of(manifest: Json, component_key: str) -> str | None:
@@ -128,6 +175,10 @@ def _resolve(value: object, schema: object, inputs: Json) -> str | None:
     if found is None:
         return None
     return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _secret_key(value: object) -> str | None:
+    return str(value["secret"]) if isinstance(value, Mapping) and "secret" in value else None
 
 
 def _port(one: Json) -> Port:

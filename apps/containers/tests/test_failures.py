@@ -10,7 +10,7 @@ from gpuaas_containers.failures import NEXT_STEPS, clean_line, hide, host_failur
 from gpuaas_containers.hostside import program_command
 
 PROGRAMS = Path(failures.__file__).parent / "hostside" / "programs"
-PAGE = Path(__file__).parents[3] / "docs/howto/run-an-image.md"
+PAGE = Path(__file__).parents[3] / "docs/howto/container-failures.md"
 
 
 @pytest.mark.parametrize(

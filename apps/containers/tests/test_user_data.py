@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_containers.engine_arguments import GpuDevices, choose_gpus
+from gpuaas_containers.container_secrets import choose_secrets, file_owner
+from gpuaas_containers.gpu_devices import GpuDevices
+from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, read_profile
 from gpuaas_containers.unit_words import MAX_WORD
-from gpuaas_containers.user_data import HEADER, MemberContainer, render_user_data
-from gpuaas_sdk.controller import Failed
+from gpuaas_containers.user_data import HEADER, render_user_data
+from gpuaas_sdk.controller import AppSecret, Failed
 
 DIGEST = f"sha256:{'5f' * 32}"
 REFERENCE = f"registry.example.test:5000/prj_1/web@{DIGEST}"
@@ -32,7 +34,7 @@ def profile_of(inputs: dict[str, object] | None = None, **fields: object) -> Run
 
 
 def document_of(profile: RuntimeProfile, gpus: GpuDevices = NO_GPUS) -> dict[str, Any]:
-    text = render_user_data(MemberContainer(NAMES, profile, REFERENCE, gpus, "ins_1", "talk web 1.0.0")).text
+    text = render_user_data(MemberContainer(NAMES, profile, REFERENCE, gpus, "ins_1", "mem_1", "talk web 1.0.0")).text
     assert text.startswith(HEADER)
     document: dict[str, Any] = json.loads(text.removeprefix(HEADER))
     return document
@@ -153,34 +155,83 @@ def test_every_field_of_the_profile_is_kept() -> None:
     } <= set(command)
     assert command[-2:] == [REFERENCE, "true"]
     assert "NVIDIA_VISIBLE_DEVICES=2,5\nCUDA_VISIBLE_DEVICES=0,1\n" in files[NAMES.environment_path]
-    assert {"Restart=always", "TimeoutStartSec=77", "TimeoutStopSec=25"} <= set(files[NAMES.unit_path].splitlines())
+    assert {"Restart=always", "TimeoutStartSec=77", "TimeoutStopSec=45"} <= set(files[NAMES.unit_path].splitlines())
 
 
 def test_only_root_can_read_the_variables() -> None:
     modes = {one["path"]: one["permissions"] for one in document_of(profile_of())["write_files"]}
-    assert modes == {NAMES.environment_path: "0600", NAMES.unit_path: "0644"}
+    assert modes.pop(NAMES.environment_path) == "0600"
+    assert (set(modes.values()), NAMES.unit_path in modes) == ({"0644"}, True)
+
+
+def test_another_version_of_the_same_container_leaves_it_running() -> None:
+    made = [
+        MemberContainer(NAMES, profile_of(), REFERENCE, NO_GPUS, "ins_1", "mem_1", title)
+        for title in ("1.0.0", "1.1.0")
+    ]
+    first, second = (render_user_data(one) for one in made)
+    assert first.fingerprint == second.fingerprint
+    assert first.text != second.text, "people see the version"
 
 
 def test_another_variable_is_another_fingerprint_and_the_same_container_the_same_text() -> None:
     first, again, other = (
-        render_user_data(MemberContainer(NAMES, profile_of(env={"A": text}), REFERENCE, GpuDevices(), "ins_1", "t"))
+        render_user_data(
+            MemberContainer(NAMES, profile_of(env={"A": text}), REFERENCE, GpuDevices(), "ins_1", "mem_1", "t")
+        )
         for text in ("1", "1", "2")
     )
     assert first == again
     assert first.fingerprint != other.fingerprint
 
 
-@pytest.mark.parametrize(
-    ("wanted", "there", "given_to"), [(0, 8, 0), (2, 8, 2), ("all", 8, 8), ("all", 0, None), (2, 1, None)]
-)
-def test_gpus_are_given_or_missed(wanted: object, there: int, given_to: int | None) -> None:
-    found = GpuDevices(tuple(range(there)), ("/dev/nvidiactl",))
-    if given_to is None:
-        with pytest.raises(Failed) as missed:
-            choose_gpus(profile_of(gpus=wanted), found)
-        assert missed.value.failure.code == "gpu_missing"
-    else:
-        assert len(choose_gpus(profile_of(gpus=wanted), found).gpus) == given_to
+def container_with(*known: AppSecret, user: bool = True) -> MemberContainer:
+    fields: dict[str, object] = {
+        "env": {"TOKEN": {"secret": "token"}, "ABSENT": {"secret": "nobody_gave"}},
+        "secrets": [{"secret": "token", "path": "/run/secrets/token"}, {"secret": "seed", "path": "/etc/seed"}],
+    }
+    profile = profile_of(**fields, **({"user": {"uid": 1000, "gid": 7}} if user else {}))
+    secrets = choose_secrets(profile, NAMES, {one.name: one for one in known})
+    return MemberContainer(NAMES, profile, REFERENCE, NO_GPUS, "ins_1", "mem_1", "talk", secrets=secrets)
+
+
+def secret(name: str, value: bytes, version: int = 1) -> AppSecret:
+    return AppSecret(name, version, value, None, rotated=False)
+
+
+def test_a_document_has_the_names_of_secrets_and_not_their_values() -> None:
+    container = container_with(secret("token", b"open-sesame"), secret("seed", b"\xff\0"))
+    text = render_user_data(container).text
+    assert "open-sesame" not in text + repr(container)
+    token, seed = (container.secrets[key].name for key in ("token", "seed"))
+    command = command_of(json.loads(text.removeprefix(HEADER)))
+    assert [one for one in command if one.startswith("--secret")] == [
+        f"--secret={token},type=env,target=TOKEN",
+    ]
+    assert [one for one in command if one.startswith("--volume")] == [
+        f"--volume={NAMES.secrets_folder}/{token}:/run/secrets/token:ro,nodev,nosuid,noexec",
+        f"--volume={NAMES.secrets_folder}/{seed}:/etc/seed:ro,nodev,nosuid,noexec",
+    ]
+    assert max(map(len, (token, seed))) < 64
+    assert file_owner(container.profile) == (1000, 7, 0o400)
+    assert file_owner(container_with(user=False).profile) == (0, 0, 0o444)
+
+
+def test_another_value_of_a_secret_is_another_document() -> None:
+    first, again, other = (
+        render_user_data(container_with(secret("token", value, version)))
+        for value, version in ((b"one", 1), (b"one", 1), (b"two", 2))
+    )
+    assert first == again
+    assert first.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize("value", [b"\xff\xfe", b"a\0b", b"\x1b[31m"])
+def test_a_variable_takes_no_secret_that_is_not_text_and_does_not_repeat_it(value: bytes) -> None:
+    with pytest.raises(Failed) as refused:
+        container_with(secret("token", value))
+    assert refused.value.failure.code == "value_refused"
+    assert repr(value)[2:-1] not in refused.value.failure.message
 
 
 def test_a_version_without_a_profile_is_refused() -> None:

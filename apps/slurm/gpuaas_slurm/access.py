@@ -76,7 +76,8 @@ def ssh_config(login: LoginHost, instance_name: str) -> str:
     """A configuration for `ssh` with your own key. The platform signs the key for at most an hour."""
     lines = [
         f"# POST …/allocations/{login.allocation_id}/ssh-certificates signs ~/.ssh/id_ed25519.pub; its host CA keys go,",
-        "# each as a line '@cert-authority * KEY', into ~/.ssh/gpuaas_known_hosts.",
+        "# each as a line '@cert-authority * KEY', into ~/.ssh/gpuaas_known_hosts. The certificate works only from the",
+        "# address that requested it and from source_addresses of the request.",
         f"Host slurm-{instance_name}",
         f"  HostName {login.address}",
         f"  User {login.login_user}",

@@ -213,6 +213,7 @@ async def _describe(cluster: Cluster) -> None:
     _report_mode(cluster)
     ctx.set_runtime(
         app_version=ctx.version.version,
+        runtime_version=facts.slurm_version,  # the daemon's own word follows with the next health check
         slurm_version=facts.slurm_version,
         package_version=facts.package_version,
         cluster=cluster.inputs.cluster_name,
@@ -232,7 +233,9 @@ async def _report_access(cluster: Cluster, without: Sequence[ControllerMember] =
     user = (await host.run(["id", "-un"])).out.strip()
     login = LoginHost(allocation_of(cluster.head), host.address, user)
     projects = attribution.project_access(cluster, without)
-    cluster.ctx.set_access(**access_bundle(cluster.inputs, login, cluster.ctx.instance.name, projects))
+    bundle = access_bundle(cluster.inputs, login, cluster.ctx.instance.name, projects)
+    known = cluster.ctx.report.runtime or cluster.ctx.instance.runtime or {}
+    cluster.ctx.set_access(**bundle, runtime_version=known.get("runtime_version"))
 
 
 async def _detach(cluster: Cluster, member: ControllerMember, policy: JobPolicy) -> None:

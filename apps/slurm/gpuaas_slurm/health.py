@@ -89,15 +89,19 @@ def assess_health(members: Sequence[InstanceMember], status: Status | str) -> He
 
 
 def updated_runtime(runtime: Mapping[str, object], status: Status | str) -> dict[str, object] | None:
-    """The runtime with the current usage of the accounts, or None when nothing is new. Counts only grow, so repeating this
-    adds nothing. Pure.
+    """The runtime with the version that the daemon says and the current usage of the accounts, or None when nothing is new.
+    Counts only grow, so repeating this adds nothing. Pure.
     """
-    if isinstance(status, str) or status.usage is None:
+    if isinstance(status, str):
         return None
-    counts: dict[str, object] = {**runtime, "usage": dict(status.usage)}
-    if status.ended is not None and status.ended.jobs:
-        counts[FROM] = next_position(usage_position(runtime), status.ended)
-    return counts if counts != runtime else None
+    updated: dict[str, object] = dict(runtime)
+    if status.version:
+        updated["runtime_version"] = status.version
+    if status.usage is not None:
+        updated["usage"] = dict(status.usage)
+        if status.ended is not None and status.ended.jobs:
+            updated[FROM] = next_position(usage_position(runtime), status.ended)
+    return updated if updated != runtime else None
 
 
 def problem_of(member: InstanceMember, node: Node | None) -> str | None:

@@ -8,7 +8,7 @@ import typer
 
 from gpuaas_cli.app_publication import Publication, publish_app
 from gpuaas_cli.app_skeleton import write_skeleton
-from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIONS, format_faults, print_app
+from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, PROVIDED, VERSIONS, format_faults, print_app
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, TenantOption, YesOption
@@ -58,21 +58,27 @@ def list_(
 def show(
     session: Session,
     app: SlugArgument,
-    version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Default: the newest active version.")] = None,
     project: ProjectOption = None,
 ) -> None:
     """Show an app: versions, components, inputs and requirements. With --output json, the whole manifest."""
     print_app(session, session.client.catalog.show(project_id(session, project), app, version=version))
 
 
+@group.verb("provided")
+def provided(session: Session, project: ProjectOption = None) -> None:
+    """List the platform's own apps: which are provided, which are being prepared, and which are not. Operators see why."""
+    print_list(session, session.client.provided_apps.list(project_id(session, project)), PROVIDED)
+
+
 @group.verb("channel")
 def channel(
     session: Session,
     app: SlugArgument,
-    channel: Annotated[Channel, typer.Argument(help="automatic: a hash of app and project decides.")],
+    channel: Annotated[Channel, typer.Argument(help="automatic: the canary's percentage decides.")],
     project: ProjectOption = None,
 ) -> None:
-    """Choose which versions of an app the project gets: stable ones, the canary, or what the hash says."""
+    """Choose which versions of an app the project gets: stable, canary, or automatic by the canary's percentage."""
     chosen = session.client.catalog.set_channel(project_id(session, project), app, channel.value)
     fields = [
         ("App", chosen.slug),
@@ -87,7 +93,7 @@ def channel(
 def places(
     session: Session,
     app: SlugArgument,
-    version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Default: the newest active version.")] = None,
     project: ProjectOption = None,
 ) -> None:
     """Show which allocations can run the app, and for each component every reason why not."""
@@ -121,7 +127,7 @@ def register(
 def init(
     session: Session,
     name: Annotated[str, typer.Argument(help="The app's slug.")],
-    folder: Annotated[Path | None, typer.Option("--folder", help="Where to. Default: a folder of that name.")] = None,
+    folder: Annotated[Path | None, typer.Option("--folder", help="Folder to write. Default: one of that name.")] = None,
 ) -> None:
     """Write a new app: a controller, a manifest, a program and tests that pass as they are."""
     target = folder or Path(name)
@@ -185,7 +191,10 @@ def entitle(
     app: SlugArgument,
     tenant: TenantArgument,
     consent: Annotated[
-        bool, typer.Option("--consent", help="Also consent for it to the platform's controller; it can withdraw that.")
+        bool,
+        typer.Option(
+            "--consent", help="Also consent, for the tenant, to the platform's controller. The tenant can withdraw it."
+        ),
     ] = False,
 ) -> None:
     """Let a tenant see an app whose visibility is `entitled`."""
@@ -206,9 +215,9 @@ def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes:
             "List its entitlements with `gpuaas apps entitlements`.",
             ExitCode.NOT_FOUND,
         )
-    session.confirm(f"Take {app} out of the catalogue of {tenant}?", yes)
+    session.confirm(f"Remove {app} from the catalogue of {tenant}?", yes)
     session.client.entitlements.revoke(where, found[0].id)
-    session.say(f"{tenant} does not see {app} any more.")
+    session.say(f"{tenant} no longer sees {app}.")
 
 
 def _tenant(session: Session, given: str | None) -> str:

@@ -1,12 +1,15 @@
 """artifacts: publish, verify, sign, promote, roll back, revoke, delete."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gpuaas_cli.artifact_views import COLUMNS, artifact_id, print_artifact, require_registered
+from gpuaas_cli.artifact_collection import collect_artifacts
+from gpuaas_cli.artifact_views import COLUMNS, EVIDENCE, artifact_id, print_artifact, require_registered
+from gpuaas_cli.blob_publication import BlobToPublish, publish_blob
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, YesOption
@@ -14,7 +17,7 @@ from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import project_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Artifact, Evidence
+from gpuaas_sdk import Artifact, PublishIntent, PullCredentialSet
 from gpuaas_sdk.registry import Repository
 from gpuaas_sdk.signatures import digest_of
 
@@ -36,12 +39,13 @@ class EvidenceKind(StrEnum):
     SMOKE = "smoke"
 
 
-EVIDENCE: list[Column[Evidence]] = [
+INTENTS: list[Column[PublishIntent]] = [
     Column("ID", lambda one: one.id, whole=True),
+    Column("NAME", lambda one: one.name),
     Column("KIND", lambda one: one.kind),
-    Column("PASSED", lambda one: one.passed),
-    Column("TOOL", lambda one: one.tool),
-    Column("SUMMARY", lambda one: one.summary),
+    Column("STATE", lambda one: one.state),
+    Column("BYTES", lambda one: one.size_bytes, right=True),
+    Column("EXPIRES", lambda one: one.deadline_at),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
 
@@ -73,22 +77,34 @@ def publish(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Publish a file as a blob: upload its bytes and check them against the digest computed here."""
+    """Publish a file as a blob: upload its bytes and check them against the digest computed here. A large file is sent in
+    parts: repeat the command after an interruption, and it sends the rest.
+    """
     where = project_id(session, project)
-    digest = digest_of(file)
     called = name or file.name.lower().replace("_", "-").replace(".", "-")
-    intents = session.client.publish_intents
-    intent = intents.create(where, "blob", called, media_type=media_type, size_bytes=file.stat().st_size)
     with Progress(session) as progress:
-        intents.upload(
-            intent, file, lambda sent, total: progress.update(f"{100 * sent // max(total, 1)}% of {file.name}")
-        )
-        progress.finish("uploaded")
-        intents.complete(where, intent.id, digest)
-        progress.update("the platform checks the bytes")
-        registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
+        progress.update(f"computing the digest of {file.name}")
+        digest = digest_of(file)
+        registered = publish_blob(session, progress, where, BlobToPublish(file, called, digest, media_type), deadline)
         progress.finish(f"registered as {digest}")
     print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
+
+
+@group.verb("unfinished")
+def unfinished(session: Session, project: ProjectOption = None) -> None:
+    """List publish intents that are not complete. Their bytes count against the quotas until they expire or are cancelled."""
+    intents = session.client.publish_intents.list(project_id(session, project))
+    print_list(session, [one for one in intents if one.ended_at is None], INTENTS)
+
+
+@group.verb("cancel")
+def cancel(
+    session: Session,
+    intent: Annotated[str, typer.Argument(help="Id of the publish intent, as `artifacts unfinished` lists it.")],
+    project: ProjectOption = None,
+) -> None:
+    """Cancel an unfinished publish and remove the bytes that were sent for it."""
+    print_list(session, [session.client.publish_intents.cancel(project_id(session, project), intent)], INTENTS)
 
 
 @group.verb("push-place")
@@ -126,11 +142,36 @@ def register(
     print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
 
 
+@group.verb("register-external")
+def register_external(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Name shared by all versions of the image.")],
+    reference: Annotated[str, typer.Argument(help="The image: host/repository@sha256:….")],
+    username: Annotated[
+        str | None,
+        typer.Option("--username", help="User name at the registry; its password is read from standard input."),
+    ] = None,
+    deadline: DeadlineOption = 900,
+    project: ProjectOption = None,
+) -> None:
+    """Register an image that stays in another registry. Repeat it with another credential to replace the credential."""
+    where, credential = project_id(session, project), None
+    if username is not None:
+        credential = PullCredentialSet(username=username, password=_read_password(username))
+    intents = session.client.publish_intents
+    intent = intents.refer(where, name, reference, credential=credential)
+    with Progress(session) as progress:
+        progress.update("the platform reads the manifest")
+        registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
+        progress.finish(f"registered as {intent.digest}")
+    print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
+
+
 @group.verb("download")
 def download(
     session: Session,
     artifact: ArtifactArgument,
-    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to.")],
+    target: Annotated[Path, typer.Argument(dir_okay=False, help="File to write.")],
     project: ProjectOption = None,
 ) -> None:
     """Download a blob and check it against its digest."""
@@ -156,7 +197,7 @@ def sign(
     deadline: DeadlineOption = 600,
     project: ProjectOption = None,
 ) -> None:
-    """Sign an artifact with your own key, as cosign does, and verify it. Fails if that fails. The key stays here."""
+    """Sign an artifact with your own key, as cosign does, and verify it. The key never leaves this machine."""
     from gpuaas_sdk.signatures import read_private_key, sign_blob, sign_image
 
     where, found = _find(session, project, artifact)
@@ -168,6 +209,13 @@ def sign(
             "key_refused", f"{key}: {error}.", "Give an unencrypted PKCS#8 key.", ExitCode.USAGE
         ) from error
     signatures = []
+    if signed.registry is not None:
+        raise CommandFailed(
+            "external_image",
+            f"{artifact} is in {signed.registry}, where the platform writes nothing.",
+            f"Sign it there: cosign sign --key … {signed.reference}. Then run `gpuaas artifacts verify`.",
+            ExitCode.CONFLICT,
+        )
     if signed.kind == "blob":
         signatures = [sign_blob(private, signed.digest)]
     else:
@@ -202,7 +250,7 @@ def _print_checked(session: Session, checked: Artifact) -> None:
 
 @group.verb("evidence")
 def evidence(session: Session, artifact: ArtifactArgument, project: ProjectOption = None) -> None:
-    """List the results of lint and smoke tests."""
+    """List the results of lint and smoke tests, and who ran each: the platform or the publisher."""
     where, found = _find(session, project, artifact)
     print_list(session, session.client.artifacts.evidence(where, found), EVIDENCE)
 
@@ -211,13 +259,13 @@ def evidence(session: Session, artifact: ArtifactArgument, project: ProjectOptio
 def add_evidence(
     session: Session,
     artifact: ArtifactArgument,
-    kind: Annotated[EvidenceKind, typer.Argument(help="Of what.")],
+    kind: Annotated[EvidenceKind, typer.Argument(help="Kind of the check.")],
     tool: Annotated[str, typer.Option("--tool", help="The tool that was run, with its version.")],
     summary: Annotated[str, typer.Option("--summary", help="Its result, or where its report is.")],
     failed: Annotated[bool, typer.Option("--failed", help="The check did not pass.")] = False,
     project: ProjectOption = None,
 ) -> None:
-    """Add the result of a lint or smoke test. The latest of each kind must have passed before staging."""
+    """Add the result of your own lint or smoke test. Staging also needs the platform's lint, which runs by itself."""
     where, found = _find(session, project, artifact)
     added = session.client.artifacts.add_evidence(where, found, kind.value, not failed, tool=tool, summary=summary)
     print_list(session, [added], EVIDENCE)
@@ -271,10 +319,29 @@ def revoke(
 
 @group.verb("delete")
 def delete(session: Session, artifact: ArtifactArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
-    """Delete with its bytes, for ever. Refused while an app version or an instance refers to it."""
+    """Delete an artifact and its bytes permanently. Refused while an app version or an instance refers to it."""
     where, found = _find(session, project, artifact)
     session.confirm(f"Delete {found} and its bytes? This cannot be undone.", yes)
     print_list(session, [session.client.artifacts.delete(where, found)], COLUMNS)
+
+
+@group.verb("collect")
+def collect(
+    session: Session,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted, when and why.")] = False,
+    project: ProjectOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Delete artifacts that no app version and no instance refers to, after their grace period, with their bytes."""
+    collect_artifacts(session, project_id(session, project), reason, dry_run=dry_run, yes=yes)
+
+
+def _read_password(username: str) -> str:
+    """Read one line; a person types it unseen. As an argument, everybody on the machine could read it."""
+    if sys.stdin.isatty():
+        return str(typer.prompt(f"Password of {username}", hide_input=True))
+    return sys.stdin.readline().rstrip("\r\n")
 
 
 def _find(session: Session, project: str | None, artifact: str) -> tuple[str, str]:

@@ -29,11 +29,12 @@ group = CommandGroup("Controllers: who does the work of apps, and for whom.")
 
 SlugArgument = Annotated[str, typer.Argument(help="The app's slug.")]
 PermissionOption = Annotated[
-    list[str] | None, typer.Option("--permission", help="Allow only this; repeat for several. Else all that are shown.")
+    list[str] | None,
+    typer.Option("--permission", help="Allow only this; repeat for several. Default: all that are shown."),
 ]
 InProjectOption = Annotated[
     list[str] | None,
-    typer.Option("--in-project", help="Only in this project (id or TENANT/PROJECT); repeat. Else in all."),
+    typer.Option("--in-project", help="Only in this project (id or TENANT/PROJECT); repeat. Default: all projects."),
 ]
 BINDINGS: list[Column[ControllerBinding]] = [
     Column("APP", lambda one: one.app_slug, whole=True),
@@ -75,7 +76,7 @@ REPLICAS: list[Column[ControllerReplica]] = [
 
 @group.verb("replicas")
 def replicas(session: Session, project: ProjectOption = None) -> None:
-    """List the replicas of the project's controllers: version, since when, and when they were last seen."""
+    """List the replicas of the project's controllers: version, start, and when each was last seen."""
     print_list(session, session.client.controller_replicas.list(project_id(session, project)), REPLICAS)
 
 
@@ -105,7 +106,7 @@ def unbind(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """End a binding: its controller serves no other tenant any more, and its leases there end."""
+    """End a binding: its controller stops serving other tenants, and its leases there end."""
     where = project_id(session, project)
     session.confirm(f"End {binding} for all tenants that it serves?", yes)
     session.client.controller_bindings.delete(where, binding)
@@ -138,7 +139,7 @@ def unbind_kind(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """End a kind binding: its controller serves none of these apps any more, and its leases there end."""
+    """End a kind binding: its controller stops serving these apps, and its leases there end."""
     where = project_id(session, project)
     session.confirm(f"End {binding} for all apps that it serves?", yes)
     session.client.controller_kind_bindings.delete(where, binding)
@@ -196,7 +197,9 @@ def withdraw(
         raise CommandFailed(
             "not_found", f"The tenant does not consent to {app}.", "List its consents.", ExitCode.NOT_FOUND
         )
-    session.confirm(f"Withdraw the consent to the controller of {app}? What it works on is left as it is.", yes)
+    session.confirm(
+        f"Withdraw the consent to the controller of {app}? Operations in progress stop where they are.", yes
+    )
     print_list(session, [session.client.controller_consents.withdraw(where, given.id, reason=reason)], CONSENTS)
 
 

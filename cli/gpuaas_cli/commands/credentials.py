@@ -10,7 +10,7 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands.ssh_keys import read_public_key
 from gpuaas_cli.failures import CommandFailed
-from gpuaas_cli.options import LimitOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.options import LimitOption, ProjectOption, ReasonOption, SourceAddressOption, YesOption
 from gpuaas_cli.output import Column, age, print_list
 from gpuaas_cli.references import allocation_id, credential_id, project_id
 from gpuaas_cli.session import Session
@@ -130,13 +130,19 @@ def get_certificate(
     minutes: Annotated[
         int | None, typer.Option("--minutes", min=1, max=60, help="How long the certificate is valid.")
     ] = None,
+    source_address: SourceAddressOption = None,
     project: ProjectOption = None,
 ) -> None:
     """Get a certificate of this credential for your key on an allocation."""
     where, found = _find(session, project, credential)
     place = allocation_id(session.client, where, allocation)
     delivery = session.client.access_credentials.deliver(
-        where, found, public_key=read_public_key(key_file), allocation_id=place, minutes=minutes
+        where,
+        found,
+        public_key=read_public_key(key_file),
+        allocation_id=place,
+        minutes=minutes,
+        source_addresses=source_address,
     )
     if delivery.certificate is None:
         raise CommandFailed("no_certificate", "The platform sent no certificate.", "Use get-key for an ssh_key.")

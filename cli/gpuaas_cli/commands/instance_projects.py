@@ -10,7 +10,7 @@ from gpuaas_cli.operation_views import follow_to_end, print_operations
 from gpuaas_cli.options import DeadlineOption, ProjectOption, WatchOption, YesOption
 from gpuaas_cli.references import instance_id, project_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import InstanceServes
+from gpuaas_sdk import ServedProjectChanged
 
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 ServedArgument = Annotated[str, typer.Argument(help="The other project: id, slug or tenant/slug.")]
@@ -59,7 +59,7 @@ def projects(session: Session, instance: InstanceArgument, project: ProjectOptio
     print_projects(session, found)
 
 
-def _after(session: Session, where: str, answer: InstanceServes, watch: bool, deadline: int) -> None:
+def _after(session: Session, where: str, answer: ServedProjectChanged, watch: bool, deadline: int) -> None:
     operation = answer.operation
     if operation is None:
         session.say(f"{answer.instance.name} is up to date; there is nothing to do.")

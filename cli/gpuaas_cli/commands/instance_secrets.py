@@ -63,7 +63,7 @@ def set_(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Give a secret its value. A reconcile brings it to the members."""
+    """Set the value of a secret. A reconcile delivers it to the members."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
     value = encoded(_read(name, file))
@@ -81,7 +81,7 @@ def rotate(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Have a generated secret made anew. A reconcile makes it and brings it to the members."""
+    """Generate a new value for a secret. A reconcile generates it and delivers it to the members."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
     _after(session, where, session.client.instances.rotate_secret(where, found, name, reason=reason), watch, deadline)

@@ -10,15 +10,15 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import instance_members, instance_projects, instance_secrets, instance_verbs
-from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
 from gpuaas_cli.operation_views import follow_to_end
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption
 from gpuaas_cli.output import print_list
-from gpuaas_cli.references import allocation_id, allocation_names, instance_id, project_id
+from gpuaas_cli.placements import placement_of
+from gpuaas_cli.references import allocation_names, instance_id, project_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import NewInstance, Placement
+from gpuaas_sdk import NewInstance
 
 group = CommandGroup("App instances: what a project runs on its allocations.")
 FOLLOW_SECONDS = 20  # length of one long poll; shorter than the client's timeout
@@ -64,11 +64,11 @@ def deploy(
         ),
     ] = None,
     queue: Annotated[
-        bool, typer.Option("--queue", help="Launch also when no controller serves the app now: it then waits for one.")
+        bool, typer.Option("--queue", help="Launch even if no controller serves the app now; the launch waits for one.")
     ] = False,
     secret_files: Annotated[
         list[str] | None,
-        typer.Option("--secret-file", help="A secret that the app asks for, as NAME=FILE; - reads standard input."),
+        typer.Option("--secret-file", help="A secret that the app declares, as NAME=FILE; - reads standard input."),
     ] = None,
     policy: Annotated[
         ReconcilePolicy | None,
@@ -83,7 +83,7 @@ def deploy(
 ) -> None:
     """Launch an app. On a terminal, asks for missing inputs. With --watch, shows the steps to the end."""
     where = project_id(session, project)
-    intent = _placement(session, where, places)
+    intent = placement_of(session, where, places)
     inputs = _inputs(session, where, app, version, file, assignments or ())
     others = [project_id(session, one) for one in serves or ()] or None
     new = NewInstance(
@@ -106,20 +106,6 @@ def deploy(
     else:
         print_list(session, [started.instance], INSTANCES)
         session.say(f"Follow it: gpuaas operations follow {started.operation.id}")
-
-
-def _placement(session: Session, where: str, places: Sequence[str]) -> list[Placement]:
-    intent = []
-    for place in places:
-        component, equals, allocations = place.partition("=")
-        if not (component and equals and allocations):
-            raise CommandFailed(
-                "usage", f"--place {place} names no allocation.", "Write it as COMPONENT=ALLOCATION.", ExitCode.USAGE
-            )
-        for one in allocations.split(","):
-            found = allocation_id(session.client, where, one)
-            intent.append(Placement(component_key=component, allocation_id=found))
-    return intent
 
 
 def _inputs(
@@ -174,7 +160,7 @@ def reconcile_policy(
     policy: Annotated[ReconcilePolicy, typer.Argument(help="off: nothing, notify: tell, auto: request a reconcile.")],
     project: ProjectOption = None,
 ) -> None:
-    """Set what the platform does when members of an instance drift. Also starts attempts again that had stopped."""
+    """Set what the platform does when members of an instance drift. Also restarts attempts that had stopped."""
     where = project_id(session, project)
     found = session.client.instances.show(where, instance_id(session.client, where, instance))
     print_instance(session, session.client.instances.update(where, found.id, policy, generation=found.generation))

@@ -33,8 +33,8 @@ def logs(
         list[str] | None, typer.Option("--member", "-m", help="Only this member: COMPONENT/NUMBER, or its id.")
     ] = None,
     source: Annotated[str | None, typer.Option("--source", help="Only lines of this unit.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="From then on: 10m, 2h, 1d, or a time.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Up to then: 10m, 2h, 1d, or a time.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Only lines since: 10m, 2h, 1d ago, or a time.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only lines until: 10m, 2h, 1d ago, or a time.")] = None,
     tail: Annotated[
         int | None, typer.Option("--tail", min=1, max=10_000, help="Newest lines of each member. Default: 100.")
     ] = None,

@@ -6,6 +6,7 @@ import typer
 from rich.table import Table
 
 from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.member_names import MemberNames
 from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.output import Column, cell, print_card, print_list, short_moment
 from gpuaas_cli.references import allocation_id, project_id
@@ -15,15 +16,17 @@ from gpuaas_sdk import ReceiptCheck, ReceiptLine
 group = CommandGroup("Teardown receipts: the proof that an app left nothing behind.")
 _SHOWN = 5
 
-# Two whole ids fill a terminal, so a column that --instance or --allocation fixes is left out.
-COLUMNS: list[Column[ReceiptLine]] = [
-    Column("ID", lambda one: one.id, whole=True),
-    Column("STATUS", lambda one: one.status, whole=True),
-    Column("MEMBER", lambda one: one.member_id, whole=True),
-    # A check that did not run has no count, not a zero.
-    Column("LEFT", lambda one: one.left or (0 if one.status == "clean" else None), right=True, whole=True),
-    Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
-]
+
+def receipt_columns(names: MemberNames) -> list[Column[ReceiptLine]]:
+    """Return the columns of a list of receipts, with the names of members."""
+    return [
+        Column("ID", lambda one: one.id, whole=True),
+        Column("STATUS", lambda one: one.status, whole=True),
+        Column("MEMBER", lambda one: names.of(one.project_id, one.instance_id, one.member_id), whole=True),
+        # A check that did not run has no count, not a zero.
+        Column("LEFT", lambda one: one.left or (0 if one.status == "clean" else None), right=True, whole=True),
+        Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
+    ]
 
 
 @group.verb("list")
@@ -45,7 +48,7 @@ def list_(
     found = session.client.receipts.list(
         where, instance_id=instance, operation_id=operation, allocation_id=place, status=status
     )
-    print_list(session, found.first(limit), COLUMNS)
+    print_list(session, found.first(limit), receipt_columns(MemberNames(session)))
 
 
 @group.verb("show")
@@ -56,6 +59,9 @@ def show(
 ) -> None:
     """Show each check with its verdict and evidence."""
     found = session.client.receipts.show(project_id(session, project), receipt)
+    if session.as_json:
+        print_card(session, found, [])
+        return
     why, forced = found.failure, found.forced
     print_card(
         session,
@@ -70,14 +76,14 @@ def show(
             ("Forced", f"by {forced.by}: {forced.reason}" if forced else None),
             ("Instance", found.instance_id),
             ("Operation", found.operation_id),
-            ("Member", found.member_id),
+            ("Member", MemberNames(session).of(found.project_id, found.instance_id, found.member_id)),
             ("Allocation", found.allocation_id),
             ("Node", found.node_id),
             ("Baseline", found.baseline_sha256),
             ("Settled", found.settled_at),
         ],
     )
-    if not session.as_json and found.checks:
+    if found.checks:
         _print_checks(session, found.checks)
 
 
@@ -97,6 +103,6 @@ def evidence_of(check: ReceiptCheck) -> str:
     if check.left:
         more = check.left - len(left[:_SHOWN])
         return "; ".join([*left[:_SHOWN], *([f"and {more} more"] if more else [])])
-    asked = f"{len(check.looked_for)} asked for, " if check.looked_for else ""
-    noted = f", {len(check.noted)} new of no footprint" if check.noted else ""
-    return f"{asked}{check.examined} looked at{noted}"
+    asked = f"{len(check.entries)} asked for, " if check.entries else ""
+    others = f", {len(check.not_in_footprint)} new and in no footprint" if check.not_in_footprint else ""
+    return f"{asked}{check.examined} looked at{others}"

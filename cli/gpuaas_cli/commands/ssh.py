@@ -7,7 +7,7 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import terminals
 from gpuaas_cli.failures import CommandFailed
-from gpuaas_cli.options import ProjectOption
+from gpuaas_cli.options import ProjectOption, SourceAddressOption
 from gpuaas_cli.references import allocation_id, project_id
 from gpuaas_cli.session import Session
 from gpuaas_cli.ssh_session import ephemeral_key, public_key_of, run_ssh, ssh_arguments
@@ -28,6 +28,7 @@ def ssh(
         int | None,
         typer.Option("--minutes", min=1, max=60, help="How long the certificate can open new sessions."),
     ] = None,
+    source_address: SourceAddressOption = None,
     project: ProjectOption = None,
 ) -> None:
     """Open a shell on an allocation, or run a command there. Returns the exit code of ssh."""
@@ -35,7 +36,9 @@ def ssh(
     where = project_id(session, project)
     found = allocation_id(client, where, allocation)
     with ephemeral_key() as key:
-        issued = client.ssh_access.create_certificate(where, found, public_key_of(key), minutes=minutes)
+        issued = client.ssh_access.create_certificate(
+            where, found, public_key_of(key), minutes=minutes, source_addresses=source_address
+        )
         if not issued.host_ca_keys:
             raise CommandFailed(
                 "host_ca_missing", "The platform named no host CA, so the host's identity cannot be checked."

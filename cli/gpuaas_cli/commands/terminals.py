@@ -36,7 +36,7 @@ def open_terminal(session: Session, allocation: AllocationArgument, project: Pro
         session.client, session.client.terminals.open(where, found, columns=columns, rows=rows)
     ) as stream:
         end = attach(stream)
-    session.err.print(end.sentence)
+    session.err.print(end.message)
     raise typer.Exit(end.exit_status or 0 if end.reason in ("exited", "closed") else 1)
 
 

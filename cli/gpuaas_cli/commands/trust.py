@@ -43,6 +43,22 @@ def require_signatures(
     _print(session, session.client.trust.set_policy(where, require_signature=not off, reason=reason))
 
 
+@group.verb("require-smoke-launches")
+def require_smoke_launches(
+    session: Session,
+    reason: ReasonOption,
+    off: Annotated[bool, typer.Option("--off", help="Accept smoke tests of publishers, too.")] = False,
+    tenant: TenantOption = None,
+) -> None:
+    """Allow artifacts of app versions to be staged only after a smoke launch by the platform."""
+    where = _tenant(session, tenant)
+    before = session.client.trust.policy(where).require_signature
+    changed = session.client.trust.set_policy(
+        where, require_signature=before, require_smoke_launch=not off, reason=reason
+    )
+    _print(session, changed)
+
+
 @group.verb("keys")
 def keys(session: Session, tenant: TenantOption = None) -> None:
     """List the trust keys, newest first."""
@@ -95,6 +111,7 @@ def _print(session: Session, policy: TrustPolicy) -> None:
     fields: list[tuple[str, object]] = [
         ("tenant", policy.tenant_id),
         ("signatures", "required" if policy.require_signature else "not required"),
+        ("smoke launches", "required" if policy.require_smoke_launch else "not required"),
         ("since", policy.updated_at),
         ("by", policy.updated_by),
     ]

@@ -61,7 +61,8 @@ def totals(
     session: Session,
     instance: InstanceOption = None,
     first_day: Annotated[
-        str | None, typer.Option("--from", help="First day in UTC, for example 2030-01-01. Default: 31 days in all.")
+        str | None,
+        typer.Option("--from", help="First day in UTC, for example 2030-01-01. Default: 30 days before --to."),
     ] = None,
     last_day: Annotated[str | None, typer.Option("--to", help="Last day in UTC, inclusive. Default: today.")] = None,
     limit: LimitOption = 200,

@@ -1,13 +1,18 @@
 """versions: the lifecycle of an app's versions, for its publisher."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpuaas_cli.artifact_views import EVIDENCE
 from gpuaas_cli.catalog_views import VERSIONS, print_version
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.options import ProjectOption, ReasonOption, YesOption, expiry
+from gpuaas_cli.failures import CommandFailed
+from gpuaas_cli.instance_inputs import read_inputs
+from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, YesOption, expiry
 from gpuaas_cli.output import print_list
+from gpuaas_cli.placements import placement_of
 from gpuaas_cli.references import app_id, app_version, project_id
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AppVersion
@@ -37,9 +42,46 @@ def show(session: Session, app: AppArgument, version: VersionArgument, project: 
     print_version(session, session.client.app_versions.show(found.project_id, found.app_id, found.id))
 
 
+@group.verb("trial")
+def trial(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
+    """Let your project, and nobody else, launch a draft before its artifacts are active."""
+    found = _found(session, app, version, project)
+    print_list(session, [session.client.app_versions.trial(found.project_id, found.app_id, found.id)], VERSIONS)
+
+
+@group.verb("smoke")
+def smoke(
+    session: Session,
+    app: AppArgument,
+    version: VersionArgument,
+    places: Annotated[
+        list[str],
+        typer.Option("--place", help="Allocations for a component, as COMPONENT=ALLOCATION[,…]; repeat for more."),
+    ],
+    file: Annotated[
+        Path | None, typer.Option("--inputs", exists=True, dir_okay=False, help="A YAML or JSON file with the inputs.")
+    ] = None,
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Launch a version on your allocations, wait until it is ready, and remove it: the platform does this by itself. The
+    outcome becomes smoke evidence of its artifacts. The command fails if the smoke launch fails.
+    """
+    found = _found(session, app, version, project)
+    where = (found.project_id, found.app_id, found.id)
+    intent = placement_of(session, found.project_id, places)
+    inputs = {} if file is None else read_inputs(file)
+    started = session.client.app_versions.smoke(*where, intent, inputs=inputs)
+    session.say(f"Launched as {started.instance.name}. Follow it: gpuaas operations follow {started.operation.id}")
+    outcome = session.client.app_versions.wait_for_smoke(found, started, deadline)
+    print_list(session, [outcome], EVIDENCE)
+    if not outcome.passed:
+        raise CommandFailed("smoke_failed", outcome.summary, "Read the operation's steps, and publish another version.")
+
+
 @group.verb("activate")
 def activate(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
-    """Activate a draft, or promote a canary: launches take it from then on. Its artifact must be active."""
+    """Activate a draft, or promote a canary: new launches use it. Its artifact must be active."""
     found = _found(session, app, version, project)
     moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, generation=found.generation)
     print_list(session, [moved], VERSIONS)
@@ -50,10 +92,10 @@ def canary(
     session: Session,
     app: AppArgument,
     version: VersionArgument,
-    percent: Annotated[int, typer.Argument(min=1, max=100, help="How many of a hundred projects get it.")],
+    percent: Annotated[int, typer.Argument(min=1, max=100, help="Percentage of projects that get it.")],
     project: ProjectOption = None,
 ) -> None:
-    """Give a version to a part of the projects, or change how large that is. `activate` promotes it."""
+    """Give a version to a percentage of projects, or change the percentage. `activate` promotes it to all."""
     found = _found(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.canary(*place, percent, generation=found.generation)
@@ -62,7 +104,7 @@ def canary(
 
 @group.verb("rollback")
 def rollback(session: Session, app: AppArgument, reason: ReasonOption, project: ProjectOption = None) -> None:
-    """Take back the app's canary; without one, return to the version from before the last promotion."""
+    """Roll back the app's canary; without one, return to the version from before the last promotion."""
     where = project_id(session, project)
     moved = session.client.apps.rollback(where, app_id(session.client, where, app), reason)
     print_list(session, [moved], VERSIONS)
@@ -79,7 +121,7 @@ def deprecate(
     ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """Deprecate a version. It takes no new instances; running instances continue and show the notice."""
+    """Deprecate a version. Nothing new can be launched from it; running instances continue and show the notice."""
     found = _found(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.deprecate(

@@ -41,7 +41,7 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const found = spec.form ? check(spec.form, values) : {};
+    const found = { ...(spec.form ? check(spec.form, values) : {}), ...spec.check?.(values) };
     setErrors(found);
     if (Object.keys(found).length === 0)
       ask.mutate(spec.form ? (sentOf(spec.form, values) as Values) : values);
@@ -57,7 +57,9 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           {spec.description && <Text size="sm">{spec.description(resource)}</Text>}
-          {spec.Extra && <spec.Extra resource={resource} values={values} onChange={setValues} />}
+          {spec.Extra && (
+            <spec.Extra resource={resource} values={values} onChange={setValues} errors={errors} />
+          )}
           {spec.form && (
             <SchemaForm schema={spec.form} values={values} onChange={setValues} errors={errors} />
           )}

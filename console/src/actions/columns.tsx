@@ -11,7 +11,8 @@ export function actionsColumn<T>(cell: (row: T) => ReactNode, width: string): Co
 }
 
 interface Bar<T> {
-  table: ActionTable<T>;
+  /** Of all rows, or of this one. */
+  table: ActionTable<T> | ((row: T) => ActionTable<T>);
   name: (row: T) => string;
   /** Default: what the API allows. */
   allowed?: (row: T) => readonly string[];
@@ -24,18 +25,19 @@ export function barColumn<T extends { allowed_actions: readonly string[] }>(
   { table, name, allowed = (row) => row.allowed_actions, header = "Actions", most }: Bar<T>,
   width: string,
 ): Column<T> {
+  const tableOf = (row: T) => (typeof table === "function" ? table(row) : table);
   const cell = (row: T) => (
     <RowActions>
       <ActionBar
         resource={row}
         name={name(row)}
         allowed={allowed(row)}
-        table={table}
+        table={tableOf(row)}
         size="compact-xs"
         {...(most ? { most } : {})}
       />
     </RowActions>
   );
-  const wanted = (row: T) => offered(table, allowed(row)).length > 0;
+  const wanted = (row: T) => offered(tableOf(row), allowed(row)).length > 0;
   return { key: "actions", header, width, cell, wanted };
 }

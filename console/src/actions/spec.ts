@@ -1,11 +1,14 @@
 // What a button for an action says, asks and does. Whether there is one is in the resource's allowed_actions, and nowhere else.
 import type { ComponentType, ReactNode } from "react";
+import type { Errors } from "../forms/check";
 import type { Schema, Values } from "../forms/schema";
 
 export interface ActionFormProps<T> {
   resource: T;
   values: Values;
   onChange: (values: Values) => void;
+  /** By path; what `form` or `check` found, or the API. */
+  errors: Errors;
 }
 
 export interface ActionSpec<T, A = unknown> {
@@ -20,6 +23,8 @@ export interface ActionSpec<T, A = unknown> {
   form?: Schema;
   /** For what no schema describes: choosing members, allocations, versions. Below it comes `form`. */
   Extra?: ComponentType<ActionFormProps<T>>;
+  /** What is wrong with the values of `Extra`, before they are sent. */
+  check?: (values: Values) => Errors;
   run: (resource: T, values: Values) => Promise<A>;
   /** The page to open afterwards, such as that of the new operation. */
   follow?: (answer: unknown, resource: T) => { to: string; params?: Record<string, string> } | undefined;

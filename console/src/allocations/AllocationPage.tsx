@@ -10,6 +10,7 @@ import { Panel } from "../parts/Panel";
 import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
+import { ActorName } from "../team/ActorName";
 import { TerminalPanel } from "../terminal/TerminalPanel";
 import { AllocationWorkloads, ReceiptsHere } from "./AllocationWorkloads";
 import { ALLOCATION_ACTIONS, nameOf } from "./actions";
@@ -124,7 +125,7 @@ function Facts({ allocation }: { allocation: Allocation }) {
           ],
           ["ID", <Mono key="id" text={allocation.id} copy="Copy ID" />],
           ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host ID" />],
-          ["Requested by", <Mono key="by" text={allocation.created_by} />],
+          ["Requested by", <ActorName key="by" id={allocation.created_by} />],
           ["Request", <Correlation key="correlation" id={allocation.correlation_id} />],
         ]}
       />

@@ -38,7 +38,7 @@ const RECEIPTS: Column<ReceiptLine>[] = [
   receiptColumn("9rem"),
   linkColumn(
     "instance",
-    "Of",
+    "Workload",
     (one) => one.instance_id,
     { to: (one) => `/workloads/${one.instance_id}` },
     "minmax(10rem, 2fr)",

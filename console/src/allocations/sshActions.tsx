@@ -5,7 +5,7 @@ import { api, body } from "../api/client";
 import { useRest } from "../api/pages";
 import { invalidateAfter } from "../api/stale";
 import type { Allocation, SshGrant } from "../api/types";
-import { certificateShown } from "../credentials/certificateAction";
+import { certificateShown, SOURCE_ADDRESSES, sourcesOf } from "../credentials/certificateAction";
 import { useCredentials, useSshKeys } from "../credentials/queries";
 import type { Values } from "../forms/schema";
 import type { Secret } from "../parts/OneTimeSecret";
@@ -153,6 +153,7 @@ export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
         },
       },
       minutes: { type: "integer", minimum: 1, maximum: 60, default: 15 },
+      source_addresses: SOURCE_ADDRESSES,
     },
   },
   run: async (one, values) =>
@@ -164,6 +165,7 @@ export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
             body: {
               public_key: String(values.public_key).trim(),
               minutes: values.minutes ? Number(values.minutes) : null,
+              source_addresses: sourcesOf(values),
             },
           }),
         ),

@@ -41,4 +41,9 @@ export const theme = createTheme({
   respectReducedMotion: true,
   autoContrast: true,
   headings: { fontWeight: "650" },
+  // The head of a dialog is a <header>; outside of <main> it would be a second banner of the page.
+  components: {
+    Modal: { defaultProps: { attributes: { header: { role: "presentation" } } } },
+    Drawer: { defaultProps: { attributes: { header: { role: "presentation" } } } },
+  },
 });

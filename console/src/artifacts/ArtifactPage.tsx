@@ -13,6 +13,7 @@ import type { Column } from "../parts/ResourceTable";
 import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import { TablePanel } from "../parts/TablePanel";
+import { ActorName } from "../team/ActorName";
 import { ARTIFACT_ACTIONS } from "./actions";
 import { useArtifact, useEvidence } from "./queries";
 import { size } from "./size";
@@ -44,7 +45,7 @@ function Shown({ artifact }: { artifact: Artifact }) {
             />
           </>
         }
-        lead={artifact.trust_detail}
+        lead={sentence(artifact.trust_detail)}
         actions={
           <ActionBar
             resource={artifact}
@@ -55,7 +56,7 @@ function Shown({ artifact }: { artifact: Artifact }) {
         }
       />
       <div className="stack">
-        <Panel title="What it is" aside={artifact.kind === "blob" && <a href={content}>Download</a>}>
+        <Panel title="Details" aside={artifact.kind === "blob" && <a href={content}>Download</a>}>
           <KeyValues
             items={[
               ["Kind", artifact.kind === "oci" ? "Image" : "Blob"],
@@ -78,7 +79,7 @@ function Shown({ artifact }: { artifact: Artifact }) {
                   ? artifact.signed_by.map((print) => <Mono key={print} text={print} />)
                   : null,
               ],
-              ["Published by", <Mono key="by" text={artifact.created_by} />],
+              ["Published by", <ActorName key="by" id={artifact.created_by} />],
               ["ID", <Mono key="id" text={artifact.id} copy="Copy ID" />],
             ]}
           />
@@ -89,17 +90,29 @@ function Shown({ artifact }: { artifact: Artifact }) {
   );
 }
 
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 const EVIDENCE: Column<Evidence>[] = [
-  labelColumn("kind", "Kind", (one) => one.kind, "6rem"),
+  labelColumn("kind", "Kind", (one) => one.kind, "5rem"),
   textColumn(
     "passed",
     "Result",
     (one) => String(one.passed),
-    "7rem",
+    "6rem",
     (one) => <StateBadge state={one.passed ? "passed" : "failed"} tone={one.passed ? "good" : "bad"} />,
   ),
-  textColumn("tool", "Tool", (one) => one.tool, "minmax(8rem, 1fr)"),
+  labelColumn("source", "Source", (one) => one.source, "6.5rem"),
+  textColumn("tool", "Tool", (one) => one.tool, "minmax(6rem, 1fr)"),
   dimColumn("summary", "Summary", (one) => one.summary, "minmax(12rem, 3fr)"),
+  {
+    key: "operation",
+    header: "Operation",
+    width: "7rem",
+    cell: (one) => one.operation_id && <PageLink to={`/operations/${one.operation_id}`}>Show steps</PageLink>,
+    wanted: (one) => one.operation_id !== null,
+  },
   timeColumn("at", "When", (one) => one.created_at),
 ];
 
@@ -114,7 +127,7 @@ function EvidenceTable({ artifact }: { artifact: Artifact }) {
         <Empty
           icon="check"
           title="No evidence yet"
-          text="Results of lint and smoke tests. They are needed before the artifact can be staged."
+          text="The platform lints the artifact when it checks it. A smoke test is needed as well before it can be staged."
         />
       }
     />

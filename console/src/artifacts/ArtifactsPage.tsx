@@ -12,6 +12,7 @@ import { OwnApps } from "./OwnApps";
 import { Publish } from "./Publish";
 import { useArtifacts } from "./queries";
 import { size } from "./size";
+import { Unused } from "./Unused";
 
 const STAGES: Artifact["stage"][] = ["draft", "staged", "canary", "active", "deprecated", "retired"];
 
@@ -70,6 +71,7 @@ export function ArtifactsPage() {
         tabs={[
           { key: "artifacts", label: "Artifacts", content: () => <Artifacts project={project.id} /> },
           { key: "apps", label: "Apps of this project", content: () => <OwnApps project={project} /> },
+          { key: "unused", label: "Unused", content: () => <Unused project={project} /> },
           { key: "publish", label: "Publish", content: () => <Publish project={project} /> },
         ]}
       />

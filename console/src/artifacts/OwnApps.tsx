@@ -11,7 +11,7 @@ import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { TablePanel } from "../parts/TablePanel";
 import { slugColumn } from "../tenants/columns";
-import { APP_ACTIONS, registerSpec, VERSION_ACTIONS } from "./appActions";
+import { APP_ACTIONS, registerSpec, versionActions } from "./appActions";
 import { appColumn, visibilityColumn } from "./appColumns";
 import { useApps, useVersion, useVersions } from "./queries";
 
@@ -57,12 +57,12 @@ function Versions({ app, onClose }: { app: App; onClose: () => void }) {
       "Version",
       (one) => one.version,
       (one) => setOpen(one.id),
-      "minmax(6rem, 1fr)",
+      "minmax(5rem, 1fr)",
     ),
-    textColumn("runtime", "Runtime", (one) => one.runtime_version, "6rem"),
-    stateColumn("status", "Status", (one) => one.status),
-    textColumn("note", "", (one) => noteOf(one), "9rem"),
-    barColumn({ table: VERSION_ACTIONS, name: (one) => `${one.slug} ${one.version}` }, "13rem"),
+    textColumn("runtime", "Runtime", (one) => one.runtime_version, "5rem"),
+    stateColumn("status", "Status", (one) => one.status, "7rem"),
+    textColumn("note", "Note", (one) => noteOf(one), "7rem"),
+    barColumn({ table: versionActions, name: (one) => `${one.slug} ${one.version}` }, "16.5rem"),
   ];
   return (
     <SideDrawer title={app.display_name} size="xl" onClose={onClose}>
@@ -96,5 +96,6 @@ function Manifest({ app, version }: { app: App; version: string }) {
 
 function noteOf(version: AppVersion): string {
   if (version.canary_percent !== null) return `${version.canary_percent}% of projects`;
-  return version.superseded ? "superseded: deprecate it" : "";
+  if (version.status === "draft" && version.trial_since !== null) return "On trial";
+  return version.superseded ? "Superseded" : "";
 }

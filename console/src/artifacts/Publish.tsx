@@ -15,6 +15,7 @@ import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import type { Column } from "../parts/ResourceTable";
 import { Snippet } from "../parts/Snippet";
 import { TablePanel } from "../parts/TablePanel";
+import { ExternalImage } from "./ExternalImage";
 import { publishBlob } from "./publishBlob";
 import { usePublishIntents } from "./queries";
 
@@ -23,8 +24,11 @@ export function Publish({ project }: { project: Project }) {
   return (
     <div className="stack">
       <div className="columns">
-        {may && <Upload project={project} />}
-        <HowTo project={project} />
+        <div className="stack">
+          {may && <Upload project={project} />}
+          <HowTo project={project} />
+        </div>
+        {project.allowed_actions.includes("publish_intent_refer") && <ExternalImage project={project} />}
       </div>
       <Intents project={project} />
     </div>

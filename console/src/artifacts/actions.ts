@@ -52,7 +52,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
   },
   artifact_evidence_add: {
     label: "Add evidence",
-    description: () => "Records the result of a lint or smoke test, passed or failed.",
+    description: () => "Records the result of your own lint or smoke test. It is shown as yours.",
     form: {
       type: "object",
       required: ["kind", "tool", "summary", "passed"],
@@ -74,6 +74,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
               tool: String(values.tool),
               summary: String(values.summary),
               passed: values.passed === true,
+              development: false,
             },
           }),
         ),

@@ -2,7 +2,9 @@
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { invalidateAfter } from "../api/stale";
-import type { App, AppVersion, Project } from "../api/types";
+import type { App, AppVersion, InstanceStarted, Project } from "../api/types";
+import { SmokeForm } from "./SmokeForm";
+import { type SmokeValues, smokeBody, smokeErrors } from "./smokeLaunch";
 
 export const registerSpec: ActionSpec<Project> = {
   label: "Register a version",
@@ -68,7 +70,57 @@ export const APP_ACTIONS: ActionTable<App> = {
   },
 };
 
-export const VERSION_ACTIONS: ActionTable<AppVersion> = {
+/** What is done with a version. To activate a canary is to promote it. */
+export function versionActions(version: AppVersion): ActionTable<AppVersion> {
+  const { app_version_activate: activate, app_version_canary: canary } = VERSION_ACTIONS;
+  if (version.status !== "canary" || !activate || !canary) return VERSION_ACTIONS;
+  return {
+    ...VERSION_ACTIONS,
+    app_version_activate: {
+      ...activate,
+      label: "Promote",
+      description: () => "New workloads of all projects get this version. Running ones continue.",
+      done: "Promoted",
+    },
+    app_version_canary: { ...canary, label: "Change percentage" },
+  };
+}
+
+const VERSION_ACTIONS: ActionTable<AppVersion> = {
+  app_version_smoke: {
+    label: "Smoke launch",
+    description: () =>
+      "The platform launches the version here, waits until it is ready, and removes it. The outcome becomes evidence of its artifacts.",
+    Extra: SmokeForm,
+    check: (values) => smokeErrors(values as SmokeValues),
+    run: (one, values) =>
+      refetchAfter(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/smoke", {
+            params: at(one),
+            body: smokeBody(values as SmokeValues),
+          }),
+        ),
+      ),
+    follow: (answer) => ({ to: `/workloads/${(answer as InstanceStarted).instance.id}` }),
+    done: "Smoke launch started",
+  },
+  app_version_trial: {
+    label: "Trial",
+    description: () =>
+      "People of this project, and nobody else, can launch the draft by its version before its artifacts are active.",
+    run: (one) =>
+      refetchAfter(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/trial", {
+            params: at(one),
+          }),
+        ),
+      ),
+    done: "On trial",
+  },
   app_version_activate: {
     label: "Activate",
     primary: true,
@@ -86,7 +138,8 @@ export const VERSION_ACTIONS: ActionTable<AppVersion> = {
   },
   app_version_canary: {
     label: "Canary",
-    description: () => "A part of the projects launches this version. A larger part keeps all who have it.",
+    description: () =>
+      "This percentage of projects gets the version. A larger percentage keeps all that have it already.",
     form: {
       type: "object",
       required: ["percent"],

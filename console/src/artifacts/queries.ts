@@ -5,14 +5,17 @@ import { keys } from "../api/keys";
 import { PAGE_SIZE, useListing } from "../api/pages";
 import type { Artifact } from "../api/types";
 
-export function useArtifacts(project_id: string, stage?: Artifact["stage"]) {
-  return useListing(keys.list("artifacts", project_id, { stage }), (after, signal) =>
-    body(
-      api.GET("/api/v1/projects/{project_id}/artifacts", {
-        params: { path: { project_id }, query: { limit: PAGE_SIZE, after, stage } },
-        signal,
-      }),
-    ),
+export function useArtifacts(project_id: string, stage?: Artifact["stage"], enabled = true) {
+  return useListing(
+    keys.list("artifacts", project_id, { stage }),
+    (after, signal) =>
+      body(
+        api.GET("/api/v1/projects/{project_id}/artifacts", {
+          params: { path: { project_id }, query: { limit: PAGE_SIZE, after, stage } },
+          signal,
+        }),
+      ),
+    enabled,
   );
 }
 
@@ -27,6 +30,18 @@ export function useArtifact(project_id: string, artifact_id: string) {
         }),
       ),
   });
+}
+
+/** What a collection would remove, now or after its grace period. */
+export function useGarbage(project_id: string) {
+  return useListing(keys.of("artifacts", project_id, "unused", "garbage"), (after, signal) =>
+    body(
+      api.GET("/api/v1/projects/{project_id}/artifact-garbage", {
+        params: { path: { project_id }, query: { limit: PAGE_SIZE, after } },
+        signal,
+      }),
+    ),
+  );
 }
 
 export function useEvidence(project_id: string, artifact_id: string) {

@@ -7,8 +7,15 @@ import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
 import { exactTime } from "../parts/time";
 import { ResourceLink } from "./ResourceLink";
+import { type ResourceNames, recordName } from "./resourceNames";
 
-export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
+interface Props {
+  record: AuditRecord;
+  names: ResourceNames;
+  onClose: () => void;
+}
+
+export function AuditDrawer({ record, names, onClose }: Props) {
   return (
     <SideDrawer title={record.action} size="lg" onClose={onClose}>
       <Stack gap="lg">
@@ -20,9 +27,16 @@ export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose:
             ["Actor ID", <Mono key="actor" text={record.actor_id} copy="Copy ID" />],
             ["Address", record.address],
             ["Source", record.source],
-            ["Client", record.user_agent],
-            ["Site", record.site],
-            ["Resource", <ResourceLink key="resource" id={record.resource_id} />],
+            ["Client", record.user_agent || null],
+            ["Site", record.site || null],
+            [
+              "Resource",
+              <ResourceLink key="resource" id={record.resource_id} name={recordName(record, names)} />,
+            ],
+            [
+              "Resource ID",
+              record.resource_id && <Mono key="resource-id" text={record.resource_id} copy="Copy ID" />,
+            ],
             ["Reason", record.reason],
             ["Request", <Correlation key="correlation" id={record.correlation_id} />],
           ]}

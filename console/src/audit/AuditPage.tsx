@@ -15,6 +15,7 @@ import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
 import { useAudit, useRetention } from "./queries";
 import { ResourceLink } from "./ResourceLink";
+import { recordName, useResourceNames } from "./resourceNames";
 import { type AuditSearch, OUTCOMES, type Reach, SOURCES, searchOf } from "./search";
 
 export function AuditPage() {
@@ -25,6 +26,7 @@ export function AuditPage() {
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const listing = useAudit(reach, project, search);
   const retention = useRetention();
+  const names = useResourceNames(project);
   const kept = retention
     ? ` Records are kept for ${retention.audit} days, events for ${retention.event} days.`
     : "";
@@ -53,13 +55,13 @@ export function AuditPage() {
       textColumn(
         "resource",
         "Resource",
-        (one) => one.resource_id,
+        (one) => recordName(one, names) ?? one.resource_id,
         "minmax(10rem, 2fr)",
-        (one) => <ResourceLink id={one.resource_id} />,
+        (one) => <ResourceLink id={one.resource_id} name={recordName(one, names)} />,
       ),
       dimColumn("reason", "Reason", (one) => one.reason, "minmax(9rem, 2fr)"),
     ],
-    [],
+    [names],
   );
   return (
     <>
@@ -82,7 +84,7 @@ export function AuditPage() {
           }
         />
       </div>
-      {shown && <AuditDrawer record={shown} onClose={() => setShown(null)} />}
+      {shown && <AuditDrawer record={shown} names={names} onClose={() => setShown(null)} />}
     </>
   );
 }

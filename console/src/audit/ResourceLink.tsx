@@ -16,14 +16,10 @@ export function pageOf(id: string): string | null {
   return page ? `${page}/${id}` : null;
 }
 
-export function ResourceLink({ id }: { id: string | null }) {
+/** The resource by its name, where one is known; its id is then the title. */
+export function ResourceLink({ id, name }: { id: string | null; name?: string | undefined }) {
   if (!id) return <span className="dim">–</span>;
   const page = pageOf(id);
-  return page ? (
-    <PageLink to={page}>
-      <Mono text={id} />
-    </PageLink>
-  ) : (
-    <Mono text={id} />
-  );
+  const shown = name ? <span title={id}>{name}</span> : <Mono text={id} />;
+  return page ? <PageLink to={page}>{shown}</PageLink> : shown;
 }

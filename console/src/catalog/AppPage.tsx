@@ -4,18 +4,29 @@ import { useState } from "react";
 import type { CatalogEntry, CatalogVersion } from "../api/types";
 import { useProject } from "../app/project";
 import { helpOf, labelOf as inputLabel, kindOf } from "../forms/schema";
+import { usePlacementCandidates } from "../launch/candidates";
+import { LaunchBlocked } from "../launch/LaunchBlocked";
+import { launchBlock, placementBlock } from "../launch/launchBlocks";
 import { KeyValues, Mono } from "../parts/KeyValues";
-import { Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
+import { AppLoaded } from "./AppLoaded";
 import classes from "./AppPage.module.css";
 import { ChannelPanel } from "./ChannelPanel";
 import { ControllerPanel } from "./ControllerPanel";
-import { componentsOf, countName, demands, inputsOf, type Manifest, placementName } from "./manifest";
+import {
+  componentName,
+  componentsOf,
+  countName,
+  demands,
+  inputsOf,
+  type Manifest,
+  placementName,
+} from "./manifest";
 import { useCatalogEntry } from "./queries";
 
 export function AppPage() {
@@ -24,15 +35,31 @@ export function AppPage() {
   const [version, setVersion] = useState<string>();
   const query = useCatalogEntry(project.id, slug, version);
   return (
-    <>
-      {!query.data && <PageHead title="App" />}
-      <Loaded query={query}>{(entry) => <Shown entry={entry} onVersion={setVersion} />}</Loaded>
-    </>
+    <AppLoaded slug={slug} title="App" query={query}>
+      {(entry) => <Shown entry={entry} onVersion={setVersion} />}
+    </AppLoaded>
+  );
+}
+
+/** The button, or why there is none. */
+function Launch({ entry }: { entry: CatalogEntry }) {
+  const navigate = useNavigate();
+  const project = useProject();
+  const block = launchBlock(entry, project);
+  const places = usePlacementCandidates(project.id, entry.slug, {
+    chosen: [],
+    enabled: block === null,
+  });
+  const found = block ?? placementBlock(componentsOf(entry.manifest as Manifest), places.data, project);
+  if (found) return <LaunchBlocked block={found} />;
+  return (
+    <Button size="xs" onClick={() => void navigate({ to: `/launch/${entry.slug}` } as never)}>
+      Launch
+    </Button>
   );
 }
 
 function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version: string) => void }) {
-  const navigate = useNavigate();
   const manifest = entry.manifest as Manifest;
   return (
     <>
@@ -41,15 +68,7 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
         above={<PageLink to="/catalog">Catalog</PageLink>}
         badges={<StateBadge state={entry.shown.status} />}
         lead={entry.description}
-        actions={
-          entry.allowed_actions.includes("instance_create") ? (
-            <Button size="xs" onClick={() => void navigate({ to: `/launch/${entry.slug}` } as never)}>
-              Launch
-            </Button>
-          ) : (
-            entry.latest && <span className="dim">{entry.controller.message}</span>
-          )
-        }
+        actions={<Launch entry={entry} />}
       />
       <div className="stack">
         <div className="columns">
@@ -86,7 +105,7 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
                 <span className={classes.name}>{one.display_name ?? one.key}</span>
                 <span>
                   {countName(one)} {one.max === 1 ? "member" : "members"}, {placementName(one.placement)}
-                  {one.depends_on?.length ? `, needs ${one.depends_on.join(", ")}` : ""}
+                  {one.depends_on?.length ? `, needs ${namesOf(manifest, one.depends_on)}` : ""}
                   {demands(one.compatibility).map((demand) => `, ${demand}`)}
                 </span>
               </li>
@@ -114,9 +133,9 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
               ))}
             </ul>
           </Panel>
-          <Panel title="What it leaves on a host">
+          <Panel title="Footprint on a host">
             <p className={classes.lead}>
-              After a teardown none of this may be left. The receipt shows what the host reported.
+              What the app puts on a host. After a teardown none of it may be left; the receipt proves it.
             </p>
             <ul className={classes.rows}>
               {Object.entries(manifest.footprint ?? {}).map(([kind, items]) => (
@@ -144,10 +163,10 @@ function versionFacts(entry: CatalogEntry, manifest: Manifest): [string, React.R
     ["App version", shown.version],
     ["Runtime version", shown.runtime_version],
     ["Kind", labelOf(manifest.artifact?.kind ?? "controller")],
-    ["Published by", entry.own ? "your tenant" : "another tenant"],
-    ["Bytes", digest ? <Mono key="digest" text={digest} copy="Copy digest" /> : null],
-    ["Trust", "only bytes with this digest are delivered, and only while they are trusted"],
-    ["Counted", manifest.metering?.map((one) => one.key).join(", ") || null],
+    ["Published by", entry.own ? "Your tenant" : "Another tenant"],
+    ["Digest", digest ? <Mono key="digest" text={digest} copy="Copy digest" /> : null],
+    ["Trust", "Hosts get only the bytes with this digest, and only while they are trusted."],
+    ["Usage metered", manifest.metering?.map((one) => labelOf(one.key)).join(", ") || null],
     [
       "Documentation",
       manifest.ui?.documentation_url ? (
@@ -175,6 +194,11 @@ function Version({ version, latest }: { version: CatalogVersion; latest: boolean
       )}
     </li>
   );
+}
+
+/** Components by the names that people read. */
+function namesOf(manifest: Manifest, keys: string[]): string {
+  return keys.map((key) => componentName(manifest, key)).join(", ");
 }
 
 function itemName(item: unknown): string {

@@ -10,6 +10,7 @@ import { PageLink } from "../parts/PageLink";
 import { RelativeTime } from "../parts/RelativeTime";
 import { labelOf } from "../parts/states";
 import classes from "./CatalogPage.module.css";
+import { MissingApps } from "./MissingApps";
 import { useCatalog } from "./queries";
 
 export function CatalogPage() {
@@ -54,6 +55,7 @@ export function CatalogPage() {
           ))}
         </ul>
       )}
+      <MissingApps project_id={project.id} />
       {listing.more && (
         <Button variant="default" size="xs" mt="md" loading={listing.loadingMore} onClick={listing.loadMore}>
           More apps
@@ -87,10 +89,10 @@ function Card({ app }: { app: CatalogApp }) {
         )}
         {app.own && <span className={classes.own}>yours</span>}
       </p>
-      <p className="dim">
+      <p className={classes.served}>
         {app.controller.since ? (
           <>
-            served by {app.controller.served_by} since <RelativeTime at={app.controller.since} />
+            Served by {app.controller.served_by}, started <RelativeTime at={app.controller.since} />
           </>
         ) : (
           app.controller.message

@@ -6,12 +6,11 @@ import { invalidateAfter } from "../api/stale";
 import type { CatalogEntry } from "../api/types";
 import { useProject } from "../app/project";
 import { Panel } from "../parts/Panel";
+import { channelText, hasChannels } from "./channelText";
 
 export function ChannelPanel({ entry }: { entry: CatalogEntry }) {
   const project = useProject();
-  const canary = entry.versions.find((one) => one.status === "canary");
-  // Without a canary there is nothing to choose, unless something was chosen before.
-  if (!canary && !entry.channel_pinned) return null;
+  if (!hasChannels(entry)) return null;
   return (
     <Panel
       title="Channel"
@@ -24,11 +23,7 @@ export function ChannelPanel({ entry }: { entry: CatalogEntry }) {
         />
       }
     >
-      <p>
-        This project gets {entry.channel === "canary" ? "the canary" : "stable versions"}
-        {entry.channel_pinned ? ", by its own choice" : ""}: launches take {entry.latest ?? "no version"}.
-        {canary && ` ${canary.version} is a canary for ${canary.canary_percent}% of the projects.`}
-      </p>
+      <p>{channelText(entry)}</p>
     </Panel>
   );
 }
@@ -36,8 +31,9 @@ export function ChannelPanel({ entry }: { entry: CatalogEntry }) {
 function actionsOf(project: string, entry: CatalogEntry): ActionTable<CatalogEntry> {
   return {
     catalog_channel_set: {
-      label: "Choose",
-      description: () => "Automatic: a hash of the app and the project decides, always in the same way.",
+      label: "Pin",
+      description: () =>
+        "Stable or canary pins this project to it. Automatic removes the pin: the canary's percentage decides, and always in the same way.",
       form: {
         type: "object",
         required: ["channel"],
@@ -50,7 +46,7 @@ function actionsOf(project: string, entry: CatalogEntry): ActionTable<CatalogEnt
           },
         },
       },
-      done: "Chosen",
+      done: "Channel set",
       run: (one, values) =>
         invalidateAfter(
           body(

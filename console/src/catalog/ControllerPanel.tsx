@@ -16,11 +16,14 @@ export function ControllerPanel({ app }: { app: CatalogApp }) {
         <KeyValues
           items={[
             ["State", <StateBadge key="state" state={controller.state} />],
-            ["", controller.message],
-            ["Next step", controller.next_step],
+            controller.state !== "live" && ["Reason", controller.message],
+            controller.state !== "live" && ["Next step", controller.next_step],
             ["Served by", controller.served_by],
-            ["Since", controller.since && <RelativeTime key="since" at={controller.since} />],
-            ["Version", controller.version],
+            controller.since !== null && [
+              "Running since",
+              <RelativeTime key="since" at={controller.since} />,
+            ],
+            controller.version !== null && ["Version", controller.version],
           ]}
         />
       </Panel>

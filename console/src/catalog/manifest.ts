@@ -45,6 +45,11 @@ export function componentsOf(manifest: Manifest): Component[] {
   return manifest.components ?? [];
 }
 
+/** What people call the component. */
+export function componentName(manifest: Manifest, key: string): string {
+  return componentsOf(manifest).find((one) => one.key === key)?.display_name ?? key;
+}
+
 export function inputsOf(manifest: Manifest): Schema {
   return manifest.inputs ?? { type: "object", properties: {} };
 }

@@ -15,6 +15,23 @@ export function useCatalog(project_id: string) {
   );
 }
 
+/** The platform's own apps that are not in the catalog yet, and why. */
+export function useMissingApps(project_id: string) {
+  return useQuery({
+    queryKey: keys.of("catalog", project_id, "provided-apps", "missing"),
+    queryFn: async ({ signal }) =>
+      (
+        await body(
+          api.GET("/api/v1/projects/{project_id}/provided-apps", {
+            params: { path: { project_id } },
+            signal,
+          }),
+        )
+      ).items.filter((app) => app.state !== "provided"),
+    refetchInterval: 10_000,
+  });
+}
+
 export function useCatalogEntry(project_id: string, slug: string, version?: string) {
   return useQuery({
     queryKey: [...keys.one("catalog", project_id, slug), version ?? "newest"],

@@ -4,7 +4,23 @@ import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
 import { invalidateAfter } from "../api/stale";
 import type { AccessCredential } from "../api/types";
+import type { Schema, Values } from "../forms/schema";
 import type { Secret } from "../parts/OneTimeSecret";
+
+/** Where certificates work: from the address of this browser, and from those that the form names. */
+export const SOURCE_ADDRESSES: Schema = {
+  type: "array",
+  maxItems: 8,
+  items: { type: "string" },
+  "x-ui": {
+    label: "Addresses to connect from",
+    help: "The certificate works from these and from the address of this browser. Name yours if the host sees another one, such as that of a VPN or a jump host.",
+  },
+};
+
+export function sourcesOf(values: Values): string[] {
+  return ((values.source_addresses as string[] | undefined) ?? []).map((one) => one.trim());
+}
 
 export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
   label: "Get a certificate",
@@ -23,6 +39,7 @@ export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
         },
       },
       minutes: { type: "integer", minimum: 1, maximum: 60, "x-ui": { label: "Valid for (minutes)" } },
+      source_addresses: SOURCE_ADDRESSES,
     },
   },
   run: async (one, values) => {
@@ -34,6 +51,7 @@ export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
             allocation_id: String(values.allocation_id).trim(),
             public_key: String(values.public_key).trim(),
             minutes: values.minutes ? Number(values.minutes) : null,
+            source_addresses: sourcesOf(values),
           },
         }),
       ),
@@ -48,6 +66,7 @@ interface Certificate {
   certificate: string;
   known_hosts_line: string;
   valid_before: string;
+  source_addresses: string[];
 }
 
 export function certificateShown(found: Certificate | null): Secret {
@@ -58,6 +77,9 @@ export function certificateShown(found: Certificate | null): Secret {
       ? [
           { label: "Certificate", text: found.certificate },
           { label: "Line for known_hosts", text: found.known_hosts_line },
+          ...(found.source_addresses.length
+            ? [{ label: "Works from", text: found.source_addresses.join(", ") }]
+            : []),
         ]
       : [],
   };

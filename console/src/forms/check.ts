@@ -73,7 +73,7 @@ function groupErrors(schema: Schema, values: Values, path: string): Errors {
   const at = (name: string) => (path ? `${path}.${name}` : name);
   for (const name of schema.required ?? []) {
     const value = values[name];
-    if (value === undefined || value === "" || value === null) errors[at(name)] = "Needed";
+    if (value === undefined || value === "" || value === null) errors[at(name)] = "Required";
   }
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     Object.assign(errors, check(inner, values[name], at(name)));

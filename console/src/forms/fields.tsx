@@ -107,7 +107,11 @@ type Common = {
 
 function Choice({ schema, value, onChange, required, common }: FieldProps & Common) {
   const label = schema["x-ui"]?.words ? optionLabel : String;
-  const options = (schema.enum ?? []).map((one) => ({ value: String(one), label: label(String(one)) }));
+  const labels = schema["x-ui"]?.labels ?? {};
+  const options = (schema.enum ?? []).map((one) => ({
+    value: String(one),
+    label: labels[String(one)] ?? label(String(one)),
+  }));
   const known = (text: string | null) => schema.enum?.find((one) => String(one) === text);
   return (
     <Select

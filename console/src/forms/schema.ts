@@ -7,6 +7,8 @@ export interface UiHints {
   multiline?: boolean;
   /** Options of an enum are shown as words: "TLS CA" for tls_ca. */
   words?: boolean;
+  /** How options of an enum are shown, where that is not their value. */
+  labels?: Record<string, string>;
   /** A moment in the user's local time: the value has no time zone. */
   moment?: boolean;
 }
@@ -32,6 +34,8 @@ export interface Schema {
   not?: Schema;
   format?: string;
   "x-ui"?: UiHints;
+  /** The value is the digest of an artifact of the project, of this kind. */
+  "x-artifact"?: "oci" | "blob";
 }
 
 export type Values = Record<string, unknown>;

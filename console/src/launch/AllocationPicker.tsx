@@ -1,4 +1,4 @@
-import { Checkbox, Radio } from "@mantine/core";
+import { Checkbox, Input, Radio } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useId } from "react";
 import { shapeName } from "../catalog/manifest";
@@ -7,6 +7,7 @@ import { PageLink } from "../parts/PageLink";
 import { StateBadge } from "../parts/StateBadge";
 import classes from "./AllocationPicker.module.css";
 import type { Place, Places } from "./candidates";
+import { reasonsOf, refusalsOf } from "./launchBlocks";
 
 interface Props {
   label: string;
@@ -16,6 +17,8 @@ interface Props {
   onChange: (chosen: string[]) => void;
   /** How many may be chosen. */
   most?: number;
+  /** What is wrong with the choice. */
+  error?: string | undefined;
 }
 
 /** The project's allocations; those that will not do are greyed out, with the reason. */
@@ -26,10 +29,15 @@ export function AllocationPicker({
   chosen,
   onChange,
   most = Number.POSITIVE_INFINITY,
+  error,
 }: Props) {
   const id = useId();
   return (
-    <fieldset className={classes.picker} data-component={component}>
+    <fieldset
+      className={classes.picker}
+      data-component={component}
+      aria-describedby={error ? `${id}-error` : undefined}
+    >
       <legend id={id} className={classes.legend}>
         {label}
       </legend>
@@ -44,11 +52,13 @@ export function AllocationPicker({
               <PageLink to="/allocations">Go to allocations</PageLink>
             </Empty>
           ) : (
-            <ul className={classes.list}>
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+            <ul className={classes.list} tabIndex={0} aria-labelledby={id}>
               {found.items.toSorted(byFit(component, chosen)).map((place) => (
                 <Row
                   key={place.id}
                   place={place}
+                  places={found.items}
                   component={component}
                   single={most === 1}
                   checked={chosen.includes(place.id)}
@@ -60,12 +70,18 @@ export function AllocationPicker({
           )
         }
       </Loaded>
+      {error && (
+        <Input.Error id={`${id}-error`} className={classes.error} role="alert">
+          {error}
+        </Input.Error>
+      )}
     </fieldset>
   );
 }
 
 interface RowProps {
   place: Place;
+  places: Place[];
   component: string;
   single: boolean;
   checked: boolean;
@@ -73,13 +89,13 @@ interface RowProps {
   onToggle: () => void;
 }
 
-function Row({ place, component, single, checked, full, onToggle }: RowProps) {
+function Row({ place, places, component, single, checked, full, onToggle }: RowProps) {
   const refusals = refusalsOf(place, component);
   const disabled = !checked && (refusals.length > 0 || full);
-  const Input = single ? Radio : Checkbox;
+  const Choice = single ? Radio : Checkbox;
   return (
     <li className={classes.row} data-off={disabled || undefined} data-allocation={place.id}>
-      <Input
+      <Choice
         checked={checked}
         disabled={disabled}
         onChange={onToggle}
@@ -91,7 +107,7 @@ function Row({ place, component, single, checked, full, onToggle }: RowProps) {
               {place.gpu_count} × {place.gpu_model} · {shapeName(place.shape)}
             </span>
             {refusals.length > 0 && !checked && (
-              <span className={classes.why}>{refusals.map((refusal) => refusal.message).join(" ")}</span>
+              <span className={classes.why}>{reasonsOf(place, component, places).join(" ")}</span>
             )}
           </span>
         }
@@ -99,10 +115,6 @@ function Row({ place, component, single, checked, full, onToggle }: RowProps) {
       <StateBadge state={place.state} />
     </li>
   );
-}
-
-export function refusalsOf(place: Place, component: string) {
-  return place.components.find((one) => one.component_key === component)?.refusals ?? [];
 }
 
 function byFit(component: string, chosen: string[]) {

@@ -1,11 +1,14 @@
-import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { api, body } from "../api/client";
 import { fieldErrors } from "../api/problem";
-import type { CatalogEntry, Instance } from "../api/types";
+import type { CatalogEntry, Instance, Project } from "../api/types";
 import { useProject } from "../app/project";
+import { useArtifacts } from "../artifacts/queries";
+import { AppLoaded } from "../catalog/AppLoaded";
+import { channelText, hasChannels } from "../catalog/channelText";
 import {
   componentsOf,
   countName,
@@ -19,14 +22,16 @@ import { useCatalogEntry } from "../catalog/queries";
 import { check, type Errors } from "../forms/check";
 import { SchemaForm } from "../forms/SchemaForm";
 import { initialOf, sentOf, type Values } from "../forms/schema";
-import { Loaded } from "../parts/Loaded";
 import { notify } from "../parts/notify";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import { AllocationPicker } from "./AllocationPicker";
+import { asksForArtifacts, withArtifacts } from "./artifactInputs";
 import { usePlacementCandidates } from "./candidates";
+import { LaunchBlocked } from "./LaunchBlocked";
+import { type LaunchBlock, launchBlock, placementBlock } from "./launchBlocks";
 import { type Chosen, missingPlacements, placementsOf } from "./placement";
 import { Review } from "./Review";
 
@@ -34,29 +39,68 @@ export function LaunchPage() {
   const { slug } = useParams({ strict: false }) as { slug: string };
   const project = useProject();
   const [version, setVersion] = useState<string>();
-  const entry = useCatalogEntry(project.id, slug, version);
+  // Whoever has begun to fill in the form keeps it, also while the controller is away for a moment.
+  const begun = useRef(false);
+  const query = useCatalogEntry(project.id, slug, version);
+  return (
+    <AppLoaded slug={slug} title="Launch" query={query}>
+      {(entry) => {
+        const block = launchBlock(entry, project);
+        begun.current ||= block === null;
+        return begun.current ? (
+          <Form
+            key={`${project.id} ${entry.shown.version}`}
+            project={project}
+            entry={entry}
+            block={block}
+            onVersion={setVersion}
+          />
+        ) : (
+          block && <NotNow entry={entry} block={block} />
+        );
+      }}
+    </AppLoaded>
+  );
+}
+
+function Head({ entry }: { entry: CatalogEntry }) {
+  return (
+    <PageHead
+      title={`Launch ${entry.display_name}`}
+      lead={entry.description}
+      above={
+        <>
+          <PageLink to="/catalog">Catalog</PageLink> /{" "}
+          <PageLink to={`/catalog/${entry.slug}`}>{entry.display_name}</PageLink>
+        </>
+      }
+    />
+  );
+}
+
+function NotNow({ entry, block }: { entry: CatalogEntry; block: LaunchBlock }) {
   return (
     <>
-      {!entry.data && <PageHead title="Launch" />}
-      <Loaded query={entry}>
-        {(found) => (
-          <Form key={found.shown.version} project={project.id} entry={found} onVersion={setVersion} />
-        )}
-      </Loaded>
+      <Head entry={entry} />
+      <LaunchBlocked block={block} />
     </>
   );
 }
 
 interface FormProps {
-  project: string;
+  project: Project;
   entry: CatalogEntry;
+  /** Why it cannot be launched any more. */
+  block: LaunchBlock | null;
   onVersion: (version: string) => void;
 }
 
-function Form({ project, entry, onVersion }: FormProps) {
+function Form({ project, entry, block, onVersion }: FormProps) {
   const navigate = useNavigate();
   const manifest = entry.manifest as Manifest;
-  const inputs = inputsOf(manifest);
+  const asked = inputsOf(manifest);
+  const images = useArtifacts(project.id, "active", asksForArtifacts(asked));
+  const inputs = withArtifacts(asked, images.rows);
   const [name, setName] = useState("");
   const [values, setValues] = useState<Values>(() => (initialOf(inputs) ?? {}) as Values);
   const [chosen, setChosen] = useState<Chosen>({});
@@ -66,15 +110,17 @@ function Form({ project, entry, onVersion }: FormProps) {
   const [errors, setErrors] = useState<Errors>({});
   const version = entry.shown.version;
   const intent = placementsOf(chosen);
-  const places = usePlacementCandidates(project, entry.slug, { version, chosen: intent });
+  const places = usePlacementCandidates(project.id, entry.slug, { version, chosen: intent });
   const missing = missingPlacements(componentsOf(manifest), chosen);
-  const served = entry.allowed_actions.includes("instance_create");
+  // What is chosen takes places from the others: only before anything is chosen does it say that there are none.
+  const blocked =
+    block ?? (intent.length === 0 ? placementBlock(componentsOf(manifest), places.data, project) : null);
 
   const launch = useMutation({
     mutationFn: () =>
       body(
         api.POST("/api/v1/projects/{project_id}/instances", {
-          params: { path: { project_id: project } },
+          params: { path: { project_id: project.id } },
           body: {
             app: entry.slug,
             version,
@@ -103,26 +149,17 @@ function Form({ project, entry, onVersion }: FormProps) {
     event.preventDefault();
     const found = check(inputs, values);
     Object.assign(found, check(wanted, given));
-    if (!name.trim()) found["#name"] = "Needed";
+    if (!name.trim()) found["#name"] = "Required";
     setErrors(found);
-    if (Object.keys(found).length === 0 && missing.length === 0) launch.mutate();
+    if (Object.keys(found).length === 0 && missing.length === 0 && !blocked) launch.mutate();
     else document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   };
 
   return (
     <form onSubmit={submit} noValidate>
-      <PageHead
-        title={`Launch ${entry.display_name}`}
-        lead={entry.description}
-        above={
-          <>
-            <PageLink to="/catalog">Catalog</PageLink> /{" "}
-            <PageLink to={`/catalog/${entry.slug}`}>{entry.display_name}</PageLink>
-          </>
-        }
-      />
+      <Head entry={entry} />
       <div className="stack">
-        <Panel title="What">
+        <Panel title="App">
           <Group align="flex-start" grow preventGrowOverflow={false}>
             <TextInput
               label="Workload name"
@@ -140,7 +177,7 @@ function Form({ project, entry, onVersion }: FormProps) {
                 .filter((one) => one.status === "active" || one.version === version)
                 .map((one) => ({
                   value: one.version,
-                  label: `${one.version} (runtime ${one.runtime_version})`,
+                  label: `${one.version}${one.status === "canary" ? ", canary" : ""} (runtime ${one.runtime_version})`,
                 }))}
               value={version}
               onChange={(next) => next && onVersion(next)}
@@ -157,6 +194,11 @@ function Form({ project, entry, onVersion }: FormProps) {
               onChange={(next) => next && setPolicy(next as Instance["reconcile_policy"])}
             />
           </Group>
+          {hasChannels(entry) && (
+            <Text size="sm" mt="sm" className="dim">
+              {channelText(entry)}
+            </Text>
+          )}
         </Panel>
         {Object.keys(inputs.properties ?? {}).length > 0 && (
           <Panel title="Inputs">
@@ -168,7 +210,7 @@ function Form({ project, entry, onVersion }: FormProps) {
             <SchemaForm schema={wanted} values={given} onChange={setGiven} errors={errors} />
           </Panel>
         )}
-        <Panel title="Where" aside={demands(manifest.compatibility).join(" · ")}>
+        <Panel title="Allocations to run it on" aside={demands(manifest.compatibility).join(" · ")}>
           <Stack gap="md">
             {componentsOf(manifest).map((component) => (
               <AllocationPicker
@@ -187,19 +229,18 @@ function Form({ project, entry, onVersion }: FormProps) {
           <Stack gap="md">
             <Review name={name} entry={entry} chosen={chosen} places={places.data} missing={missing} />
             {launch.error && <ProblemPanel problem={explained(launch.error)} />}
-            {!served && (
-              <p role="status">
-                {entry.controller.message} {entry.controller.next_step}
-              </p>
-            )}
             <Group justify="flex-end">
-              <Button
-                type="submit"
-                loading={launch.isPending}
-                disabled={!served || missing.length > 0 || (places.data?.refusals.length ?? 0) > 0}
-              >
-                Launch
-              </Button>
+              {blocked ? (
+                <LaunchBlocked block={blocked} />
+              ) : (
+                <Button
+                  type="submit"
+                  loading={launch.isPending}
+                  disabled={missing.length > 0 || (places.data?.refusals.length ?? 0) > 0}
+                >
+                  Launch
+                </Button>
+              )}
             </Group>
           </Stack>
         </Panel>

@@ -1,6 +1,9 @@
 import type { CatalogEntry } from "../api/types";
+import { componentName, type Manifest } from "../catalog/manifest";
 import { KeyValues } from "../parts/KeyValues";
+import { RelativeTime } from "../parts/RelativeTime";
 import type { Places } from "./candidates";
+import { withNames } from "./launchBlocks";
 import type { Chosen } from "./placement";
 import classes from "./Review.module.css";
 
@@ -23,9 +26,20 @@ export function Review({ name, entry, chosen, places, missing }: Props) {
           ["Workload", name.trim() || null],
           ["App", `${entry.display_name} ${entry.shown.version}`],
           ["Runtime version", entry.shown.runtime_version],
+          [
+            "Served by",
+            entry.controller.since && (
+              <span key="by">
+                {entry.controller.served_by}, started <RelativeTime at={entry.controller.since} />
+              </span>
+            ),
+          ],
           ...Object.entries(chosen)
             .filter(([, ids]) => ids.length > 0)
-            .map(([key, ids]): [string, string] => [key, ids.map(named).join(", ")]),
+            .map(([key, ids]): [string, string] => [
+              componentName(entry.manifest as Manifest, key),
+              ids.map(named).join(", "),
+            ]),
         ]}
       />
       {(missing.length > 0 || refusals.length > 0) && (
@@ -34,7 +48,7 @@ export function Review({ name, entry, chosen, places, missing }: Props) {
             <li key={sentence}>Choose {sentence}.</li>
           ))}
           {refusals.map((refusal) => (
-            <li key={refusal.code + refusal.message}>{refusal.message}</li>
+            <li key={refusal.code + refusal.message}>{withNames(refusal.message, places?.items ?? [])}</li>
           ))}
         </ul>
       )}

@@ -17,6 +17,7 @@ export interface CandidateRequest {
   /** Of a workload that gets new members. */
   instance_id?: string | undefined;
   chosen: ChosenPlacement[];
+  enabled?: boolean;
 }
 
 export function usePlacementCandidates(project_id: string, app: string, request: CandidateRequest) {
@@ -40,5 +41,6 @@ export function usePlacementCandidates(project_id: string, app: string, request:
         }),
       ),
     placeholderData: keepPreviousData,
+    enabled: request.enabled ?? true,
   });
 }

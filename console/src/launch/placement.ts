@@ -15,7 +15,8 @@ export function missingPlacements(components: Component[], chosen: Chosen): stri
   return components
     .filter((component) => (chosen[component.key]?.length ?? 0) < component.min)
     .map((component) => {
-      const more = component.min - (chosen[component.key]?.length ?? 0);
-      return `${more} more ${more === 1 ? "allocation" : "allocations"} for ${component.display_name ?? component.key}`;
+      const there = chosen[component.key]?.length ?? 0;
+      const more = component.min - there;
+      return `${more}${there ? " more" : ""} ${more === 1 ? "allocation" : "allocations"} for ${component.display_name ?? component.key}`;
     });
 }

@@ -1,53 +1,60 @@
 import { Button, Select, Switch, TextInput } from "@mantine/core";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useState } from "react";
 import type { Instance, InstanceMember } from "../api/types";
 import { CopyButton } from "../parts/CopyButton";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import { memberName } from "../workloads/members";
+import { LogLines } from "./LogLines";
 import classes from "./LogView.module.css";
-import { asText, clockOf, type Entry, gapText, isGap, keyOf, matching } from "./lines";
-import { useLog } from "./useLog";
+import { asText, matching } from "./lines";
+import { type LogSource, MOST_FOLLOWED, MOST_READ, sourcesOf } from "./sources";
+import { type Log, useLog } from "./useLog";
 
+const ALL = "all";
 const SPANS = [
   { value: "0", label: "Newest lines" },
   { value: "10", label: "Last 10 minutes" },
   { value: "60", label: "Last hour" },
   { value: "1440", label: "Last day" },
 ];
-const TONES: Record<string, string> = {
-  emergency: "bad",
-  alert: "bad",
-  critical: "bad",
-  error: "bad",
-  warning: "warn",
-  debug: "dim",
-};
-/** So close to the end, the view stays at the end when lines come. */
-const NEAR_END = 40;
 
 export default function LogView({ instance, members }: { instance: Instance; members: InstanceMember[] }) {
-  const [chosen, setChosen] = useState(() => firstOf(members));
+  const [picked, setPicked] = useState(() => firstOf(members));
   const [minutes, setMinutes] = useState("0");
-  const [follow, setFollow] = useState(false);
+  const [wantsFollow, setFollow] = useState(false);
   const [search, setSearch] = useState("");
   const [attempt, setAttempt] = useState(0);
-  const member = members.some((one) => one.id === chosen) ? chosen : firstOf(members);
+  const chosen = picked === ALL || members.some((one) => one.id === picked) ? picked : firstOf(members);
+  const all = useMemo(() => sourcesOf(members), [members]);
+  const sources = chosen === ALL ? all.slice(0, MOST_READ) : [sourceOf(members, chosen)];
+  const follow = wantsFollow && sources.length <= MOST_FOLLOWED;
   const log = useLog(
-    { project_id: instance.project_id, instance_id: instance.id, member, minutes: Number(minutes), follow },
+    {
+      project_id: instance.project_id,
+      instance_id: instance.id,
+      members: sources.map((one) => one.member),
+      minutes: Number(minutes),
+      follow,
+    },
     attempt,
   );
+  const nameOf = (id: string) => sources.find((one) => one.member === id)?.name ?? id;
+  const shownNames = sources.length > 1 ? nameOf : undefined;
   const shown = useMemo(() => matching(log.entries, search), [log.entries, search]);
-  const text = useMemo(() => asText(shown), [shown]);
-  const name = memberName(members.find((one) => one.id === member)) ?? member;
+  const text = asText(shown, shownNames);
+  const label = chosen === ALL ? "all members" : (sources[0]?.name ?? chosen);
   return (
     <>
       <div className={classes.tools}>
         <Select
           label="Member"
           size="xs"
-          data={members.map((one) => ({ value: one.id, label: memberName(one) ?? one.id }))}
-          value={member}
-          onChange={(value) => value && setChosen(value)}
+          data={[
+            ...(members.length > 1 ? [{ value: ALL, label: "All members" }] : []),
+            ...members.map((one) => ({ value: one.id, label: memberName(one) ?? one.id })),
+          ]}
+          value={chosen}
+          onChange={(value) => value && setPicked(value)}
           allowDeselect={false}
         />
         <Select
@@ -69,6 +76,7 @@ export default function LogView({ instance, members }: { instance: Instance; mem
           label="Follow"
           size="sm"
           checked={follow}
+          disabled={sources.length > MOST_FOLLOWED}
           onChange={(event) => setFollow(event.currentTarget.checked)}
         />
         <div className={classes.buttons}>
@@ -80,27 +88,53 @@ export default function LogView({ instance, members }: { instance: Instance; mem
             variant="default"
             component="a"
             href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`}
-            download={`${instance.name}-${name.replace("/", "-")}.log`}
+            download={`${instance.name}-${label.replaceAll(/[^\w.-]+/g, "-")}.log`}
           >
             Download
           </Button>
           <CopyButton text={text} label="Copy the lines" />
         </div>
       </div>
-      {log.problem && <ProblemPanel problem={explained(log.problem)} />}
+      <Limits read={sources.length} hosts={chosen === ALL ? all.length : 1} instance={instance} />
+      <Problems log={log} nameOf={nameOf} />
       {log.older && (
         <Button size="xs" variant="subtle" onClick={() => void log.older?.()}>
           Show older lines
         </Button>
       )}
-      <Lines entries={shown} name={name} follow={follow} empty={emptyText(log.loading, search, follow)} />
+      <LogLines
+        entries={shown}
+        label={label}
+        follow={follow}
+        nameOf={shownNames}
+        empty={emptyText(log.loading, search, follow)}
+      />
       <p className={classes.count} role="status">
-        {log.loading
-          ? "Asking the host"
-          : `${shown.length.toLocaleString("en")} lines${search ? ` of ${log.entries.length.toLocaleString("en")}` : ""}`}
+        {log.loading ? "Asking the hosts" : countText(shown.length, search ? log.entries.length : undefined)}
       </p>
     </>
   );
+}
+
+/** What is not shown or cannot be done with so many, and what to do instead. */
+function Limits({ read, hosts, instance }: { read: number; hosts: number; instance: Instance }) {
+  if (hosts <= MOST_FOLLOWED) return null;
+  return (
+    <p className={classes.count}>
+      {read < hosts && `These are the lines of ${read} of ${hosts} allocations. `}
+      To follow, choose one member, or run <code>gpuaas logs {instance.name} --follow</code>.
+    </p>
+  );
+}
+
+function Problems({ log, nameOf }: { log: Log; nameOf: (member: string) => string }) {
+  return Object.entries(log.problems).map(([member, problem]) => (
+    <ProblemPanel key={member} title={nameOf(member)} problem={explained(problem)} />
+  ));
+}
+
+function sourceOf(members: InstanceMember[], id: string): LogSource {
+  return { member: id, name: memberName(members.find((one) => one.id === id)) ?? id };
 }
 
 /** A member that failed is what people look for. */
@@ -109,55 +143,12 @@ function firstOf(members: InstanceMember[]): string {
 }
 
 function emptyText(loading: boolean, search: string, follow: boolean): string {
-  if (loading) return "Asking the host for its lines.";
+  if (loading) return "Asking the hosts for their lines.";
   if (search) return "No line matches the search.";
-  return follow ? "Nothing yet. Lines appear here as they are written." : "Nothing was written in this time.";
+  return follow ? "No lines yet. They appear here as they are written." : "No lines in this time.";
 }
 
-function Lines(props: { entries: Entry[]; name: string; follow: boolean; empty: string }) {
-  const box = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the box grows with the entries
-  useEffect(() => {
-    const element = box.current;
-    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
-  }, [props.entries]);
-  const scrolled = () => {
-    const element = box.current;
-    if (element) atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-  };
-  return (
-    <div
-      ref={box}
-      className={classes.lines}
-      role="log"
-      aria-live={props.follow ? "polite" : "off"}
-      aria-label={`Log of ${props.name}`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-      tabIndex={0}
-      onScroll={scrolled}
-    >
-      {props.entries.length === 0 && <p className={classes.empty}>{props.empty}</p>}
-      {props.entries.map((entry) =>
-        isGap(entry) ? (
-          <div key={keyOf(entry)} className={classes.gap}>
-            {gapText(entry.leftOut)}
-          </div>
-        ) : (
-          <div key={keyOf(entry)} className={classes.line} data-tone={TONES[entry.level ?? ""]}>
-            <time className={classes.time} dateTime={entry.at} title={entry.at}>
-              {clockOf(entry.at)}
-            </time>
-            <span className={classes.source} title={entry.source}>
-              {entry.source.replace(/\.service$/, "")}
-            </span>
-            <span className={classes.text}>
-              {entry.text}
-              {entry.cut && " …"}
-            </span>
-          </div>
-        ),
-      )}
-    </div>
-  );
+function countText(shown: number, of: number | undefined): string {
+  const lines = `${shown.toLocaleString("en")} ${shown === 1 && of === undefined ? "line" : "lines"}`;
+  return of === undefined ? lines : `${lines} of ${of.toLocaleString("en")}`;
 }

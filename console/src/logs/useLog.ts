@@ -1,11 +1,11 @@
-// The lines of one member: a page, or a stream while somebody follows.
+// The lines of one member or of several: pages, or streams while somebody follows.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiProblem, api, body, sessionOver } from "../api/client";
 import { randomId } from "../api/ids";
 import { localProblem, problemOf } from "../api/problem";
 import type { LogLine, LogPage } from "../api/types";
 import { Follower, Refused } from "../live/follower";
-import { append, type Entry, prepend } from "./lines";
+import { append, byTime, type Entry, prepend } from "./lines";
 
 const PAGE = 200;
 /** Lines that come on each other's heels are drawn together. */
@@ -14,7 +14,8 @@ const DRAW_MS = 100;
 export interface LogQuery {
   project_id: string;
   instance_id: string;
-  member: string;
+  /** One of each log that is read. */
+  members: string[];
   /** Minutes back; 0: the newest lines. */
   minutes: number;
   follow: boolean;
@@ -22,7 +23,8 @@ export interface LogQuery {
 
 export interface Log {
   entries: Entry[];
-  problem: ApiProblem | null;
+  /** By member: of one host that does not answer, the others' lines are shown all the same. */
+  problems: Record<string, ApiProblem>;
   loading: boolean;
   older: (() => Promise<void>) | null;
 }
@@ -36,14 +38,23 @@ interface Told extends Partial<LogLine> {
   retryable?: boolean;
 }
 
-async function read(query: LogQuery, cursor: string | undefined, signal?: AbortSignal): Promise<LogPage> {
-  const { project_id, instance_id, member } = query;
+interface Asked {
+  member: string;
+  limit: number;
+  cursor?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+export async function readLog(
+  of: { project_id: string; instance_id: string },
+  asked: Asked,
+  signal?: AbortSignal,
+): Promise<LogPage> {
+  const { project_id, instance_id } = of;
   const answer = await body(
     api.GET("/api/v1/projects/{project_id}/instances/{instance_id}/logs", {
-      params: {
-        path: { project_id, instance_id },
-        query: { member, limit: PAGE, cursor, since: since(query) },
-      },
+      params: { path: { project_id, instance_id }, query: asked },
       signal: signal ?? null,
     }),
   );
@@ -56,80 +67,102 @@ function since(query: LogQuery): string | undefined {
 
 export function useLog(query: LogQuery, attempt: number): Log {
   const [entries, setEntries] = useState<Entry[]>([]);
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [loading, setLoading] = useState(true);
-  const [cursor, setCursor] = useState<string | null>(null);
-  const { project_id, instance_id, member, minutes, follow } = query;
+  const [problems, setProblems] = useState<Record<string, ApiProblem>>({});
+  const [waiting, setWaiting] = useState(query.members.length);
+  const [cursors, setCursors] = useState<Record<string, string>>({});
+  const { project_id, instance_id, minutes, follow } = query;
+  const wanted = query.members.join(" ");
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` asks again for the same lines
   useEffect(() => {
-    const wanted = { project_id, instance_id, member, minutes, follow };
+    const members = wanted.split(" ").filter(Boolean);
+    const asked = { project_id, instance_id, members, minutes, follow };
+    const order = members.length > 1 ? byTime : (one: Entry[]) => one;
     const ending = new AbortController();
+    const { signal } = ending;
     setEntries([]);
-    setProblem(null);
-    setLoading(true);
-    setCursor(null);
-    read(wanted, undefined, ending.signal)
-      .then((page) => {
-        setEntries(page.lines);
-        setCursor(page.next_cursor);
-        setLoading(false);
-        if (follow) stream(wanted, page.newest_cursor, ending.signal, add, setProblem);
-      })
-      .catch((error) => {
-        if (ending.signal.aborted) return;
-        setLoading(false);
-        setProblem(asProblem(error));
-      });
-    let waiting: Entry[] = [];
+    setProblems({});
+    setWaiting(members.length);
+    setCursors({});
+    for (const member of members) {
+      readLog(asked, { member, limit: PAGE, since: since(asked) }, signal)
+        .then((page) => {
+          if (signal.aborted) return;
+          setEntries((shown) => order(append(shown, page.lines)));
+          setCursors((known) => withCursor(known, member, page.next_cursor));
+          if (follow) stream(asked, member, page.newest_cursor, signal, add, fail);
+        })
+        .catch((error) => fail(member, asProblem(error)))
+        .finally(() => !signal.aborted && setWaiting((left) => left - 1));
+    }
+    let arrivals: Entry[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     function add(entry: Entry): void {
-      waiting.push(entry);
+      arrivals.push(entry);
       timer ??= setTimeout(() => {
-        const arrived = waiting;
-        waiting = [];
+        const arrived = arrivals;
+        arrivals = [];
         timer = undefined;
-        setProblem(null);
-        setEntries((shown) => append(shown, arrived));
+        const alive = new Set(arrived.map((one) => one.member_id));
+        setProblems((known) => without(known, alive));
+        setEntries((shown) => order(append(shown, arrived)));
       }, DRAW_MS);
+    }
+    function fail(member: string, problem: ApiProblem): void {
+      if (!signal.aborted) setProblems((known) => ({ ...known, [member]: problem }));
     }
     return () => {
       ending.abort();
       clearTimeout(timer);
     };
-  }, [project_id, instance_id, member, minutes, follow, attempt]);
+  }, [project_id, instance_id, wanted, minutes, follow, attempt]);
 
   const latest = useRef(query);
   latest.current = query;
   const older = useCallback(async () => {
-    if (cursor === null) return;
-    try {
-      const page = await read(latest.current, cursor);
-      setEntries((shown) => prepend(shown, page.lines));
-      setCursor(page.next_cursor);
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-  }, [cursor]);
-  return { entries, problem, loading, older: cursor === null ? null : older };
+    const asked = latest.current;
+    const order = asked.members.length > 1 ? byTime : (one: Entry[]) => one;
+    const reads = Object.entries(cursors).map(async ([member, cursor]) => {
+      try {
+        const page = await readLog(asked, { member, limit: PAGE, cursor, since: since(asked) });
+        setEntries((shown) => order(prepend(shown, page.lines)));
+        setCursors((known) => withCursor(known, member, page.next_cursor));
+      } catch (error) {
+        setProblems((known) => ({ ...known, [member]: asProblem(error) }));
+      }
+    });
+    await Promise.all(reads);
+  }, [cursors]);
+  const more = Object.keys(cursors).length > 0;
+  return { entries, problems, loading: waiting > 0, older: more ? older : null };
+}
+
+function withCursor(known: Record<string, string>, member: string, cursor: string | null) {
+  return cursor === null ? without(known, new Set([member])) : { ...known, [member]: cursor };
+}
+
+function without<T>(known: Record<string, T>, members: ReadonlySet<string>): Record<string, T> {
+  const left = Object.entries(known).filter(([member]) => !members.has(member));
+  return left.length === Object.keys(known).length ? known : Object.fromEntries(left);
 }
 
 function stream(
   query: LogQuery,
+  member: string,
   after: string | null,
   signal: AbortSignal,
   add: (entry: Entry) => void,
-  onProblem: (problem: ApiProblem) => void,
+  onProblem: (member: string, problem: ApiProblem) => void,
 ): void {
   const path = `/api/v1/projects/${query.project_id}/instances/${query.instance_id}/logs`;
   const began = new Date().toISOString();
-  let gaps = 0;
+  let last = began;
   const follower = new Follower<Told>({
     now: async () => after ?? "",
     open: async (place, either) => {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
       if (place) headers["Last-Event-ID"] = place;
-      const asked = new URLSearchParams({ member: query.member });
+      const asked = new URLSearchParams({ member });
       if (!place) asked.set("since", began);
       const response = await fetch(`${path}?${asked}`, {
         headers,
@@ -139,16 +172,19 @@ function stream(
       if (response.ok) return response;
       if (response.status === 401) sessionOver();
       const problem = await problemOf(response, "");
-      onProblem(problem);
+      onProblem(member, problem);
       if (!problem.document.retryable) throw new Refused(problem.code);
       return new Response(null, { status: response.status });
     },
     onState: () => undefined,
     onFresh: () => undefined,
     onEvent: (told) => {
-      if (told.cursor !== undefined) add(told as LogLine);
-      else if (told.lines !== undefined) add({ key: `gap-${gaps++}-${randomId()}`, leftOut: told.lines });
-      else if (told.code !== undefined) onProblem(endOf(told));
+      if (told.cursor !== undefined) {
+        last = told.at ?? last;
+        add({ ...(told as LogLine), member_id: member });
+      } else if (told.lines !== undefined)
+        add({ key: randomId(), at: last, member_id: member, leftOut: told.lines });
+      else if (told.code !== undefined) onProblem(member, endOf(told));
     },
   });
   signal.addEventListener("abort", () => follower.pause());

@@ -8,7 +8,7 @@ import { WINDOW_ACTIONS } from "./maintenanceActions";
 import { useMaintenanceWindows } from "./queries";
 
 const COLUMNS: Column<MaintenanceWindow>[] = [
-  textColumn("reason", "Reason", (one) => one.reason, "minmax(9rem, 3fr)"),
+  textColumn("reason", "Reason", (one) => one.reason, "minmax(13rem, 3fr)"),
   // Not the words of the API: an active allocation is a good thing, maintenance that goes on is a warning.
   stateColumn(
     "state",
@@ -31,7 +31,7 @@ const COLUMNS: Column<MaintenanceWindow>[] = [
     "11rem",
     (one) => exactTime(one.ends_at),
   ),
-  dimColumn("note", "Note", (one) => one.finished_reason, "minmax(4rem, 2fr)"),
+  dimColumn("note", "Note", (one) => one.finished_reason, "minmax(3rem, 1fr)"),
   barColumn({ table: WINDOW_ACTIONS, name: (one) => one.id }, "6rem"),
 ];
 

@@ -8,7 +8,7 @@ import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { PhaseChart } from "../parts/PhaseChart";
-import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
+import { Correlation } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { labelOf } from "../parts/states";
 import { Receipts } from "../receipts/Receipts";
@@ -16,6 +16,7 @@ import { memberName, useMembers } from "../workloads/members";
 import { useInstance } from "../workloads/queries";
 import { operationActions } from "./actions";
 import { OperationBadge } from "./OperationBadge";
+import { OperationFailure } from "./OperationFailure";
 import { OperationTable } from "./OperationTable";
 import { isLive, useOperation } from "./queries";
 import { RepeatButton } from "./RepeatButton";
@@ -60,17 +61,14 @@ function Shown({ operation }: { operation: Operation }) {
               allowed={operation.allowed_actions}
               table={operationActions}
             />
-            {instance.data && <RepeatButton operation={operation} instance={instance.data} />}
+            {instance.data && !operation.failure && (
+              <RepeatButton operation={operation} instance={instance.data} />
+            )}
           </>
         }
       />
       <div className="stack">
-        {operation.failure && (
-          <ProblemPanel
-            problem={{ ...operation.failure, correlation_id: operation.correlation_id }}
-            tone={operation.status === "cancelled" ? "warn" : "bad"}
-          />
-        )}
+        <OperationFailure operation={operation} instance={instance.data} members={members.rows} />
         <div className="columns">
           <Panel title="Steps">
             <div className="stack">

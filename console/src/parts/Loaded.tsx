@@ -49,10 +49,10 @@ export function Failed({ error, retry }: { error: Error; retry?: () => void }) {
 export function Denied({ problem }: { problem: ApiProblem }) {
   const roles = rolesOf(problem);
   return (
-    <Empty icon="key" title="Your roles do not allow this" text={problem.document.detail}>
+    <Empty icon="key" title="You don’t have access" text={problem.document.detail}>
       {roles.length > 0 ? (
         <p className={classes.hint}>
-          Any of these would do: {roles.map(labelOf).join(", ")}. Ask an administrator.
+          Requires one of: {roles.map(labelOf).join(", ")}. Ask an administrator.
         </p>
       ) : (
         <p className={classes.hint}>{problem.document.next_step}</p>

@@ -35,7 +35,11 @@ export function ProblemPanel(props: {
         <p className={classes.facts}>
           <code>{problem.code}</code>
           {problem.retryable && <span>a retry may help</span>}
-          {problem.correlation_id && <Correlation id={problem.correlation_id} />}
+          {problem.correlation_id && (
+            <span className={classes.correlation}>
+              correlation <Correlation id={problem.correlation_id} />
+            </span>
+          )}
         </p>
         {props.children && <div className={classes.exits}>{props.children}</div>}
       </div>
@@ -47,7 +51,7 @@ export function ProblemPanel(props: {
 export function Correlation({ id }: { id: string }) {
   return (
     <span className={classes.correlation}>
-      <span title={id}>correlation {id.slice(0, 12)}…</span>
+      <span title={id}>{id.slice(0, 12)}…</span>
       <CopyButton text={id} label="Copy correlation ID" />
       <PageLink to="/audit" search={{ correlation: id }}>
         audit and events

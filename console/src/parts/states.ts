@@ -8,6 +8,7 @@ const TONES: Record<string, Tone> = {
   healthy: "good",
   ready: "good",
   running: "good",
+  registered: "good",
   succeeded: "good",
   verified: "good",
   done: "good",
@@ -70,7 +71,7 @@ export function toneOf(state: string): Tone {
   return TONES[state] ?? "quiet";
 }
 
-const SHORT = /\b(api|ca|gpu|gpus|id|numa|oci|sku|ssh|tls)\b/g;
+const SHORT = /\b(api|ca|cpu|gpu|gpus|id|numa|oci|sku|ssh|tls)\b/g;
 
 export function labelOf(state: string): string {
   const words = state

@@ -19,7 +19,7 @@ export function AllApps({ may }: { may: boolean }) {
     () => [
       appColumn(setShown),
       slugColumn(),
-      tenantColumn("Of", "minmax(9rem, 1fr)"),
+      tenantColumn("Published by", "minmax(9rem, 1fr)"),
       visibilityColumn("7rem"),
       actionsColumn(
         (one) =>

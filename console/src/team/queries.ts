@@ -45,14 +45,17 @@ export function useTenant(tenant_id: string) {
   });
 }
 
-export function useServiceAccounts(project_id: string) {
-  return useListing(keys.list("service-accounts", project_id), (after, signal) =>
-    body(
-      api.GET("/api/v1/projects/{project_id}/service-accounts", {
-        params: { path: { project_id }, query: { limit: PAGE_SIZE, after } },
-        signal,
-      }),
-    ),
+export function useServiceAccounts(project_id: string, enabled = true) {
+  return useListing(
+    keys.list("service-accounts", project_id),
+    (after, signal) =>
+      body(
+        api.GET("/api/v1/projects/{project_id}/service-accounts", {
+          params: { path: { project_id }, query: { limit: PAGE_SIZE, after } },
+          signal,
+        }),
+      ),
+    enabled,
   );
 }
 

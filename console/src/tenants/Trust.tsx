@@ -8,7 +8,7 @@ import type { Column } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
 import { TablePanel } from "../parts/TablePanel";
 import { useTrustKeys, useTrustPolicy } from "./queries";
-import { trustKeyCreateSpec, trustKeyRevokeSpec, trustPolicySpec } from "./trustActions";
+import { smokePolicySpec, trustKeyCreateSpec, trustKeyRevokeSpec, trustPolicySpec } from "./trustActions";
 
 /** Whose signatures count for the tenant's artifacts, and whether one is needed. */
 export function Trust({ tenant }: { tenant: Tenant }) {
@@ -47,11 +47,22 @@ export function Trust({ tenant }: { tenant: Tenant }) {
           {required !== undefined && (
             <span>
               {required ? "Launches need a signature by a trust key" : "A signature is not required"}
+              {policy.data?.require_smoke_launch
+                ? "; staging needs a smoke launch"
+                : "; a smoke launch is not required"}
             </span>
           )}
           {may.has("trust_policy_set") && required !== undefined && (
             <ActionButton
               spec={trustPolicySpec(!required)}
+              resource={tenant}
+              name={tenant.name}
+              size="compact-xs"
+            />
+          )}
+          {may.has("trust_policy_set") && policy.data && (
+            <ActionButton
+              spec={smokePolicySpec(policy.data.require_signature, !policy.data.require_smoke_launch)}
               resource={tenant}
               name={tenant.name}
               size="compact-xs"

@@ -52,6 +52,29 @@ export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
   done: "Revoked",
 });
 
+export const smokePolicySpec = (
+  require_signature: boolean,
+  require_smoke_launch: boolean,
+): ActionSpec<Tenant> => ({
+  label: require_smoke_launch ? "Require smoke launches" : "Do not require smoke launches",
+  description: () =>
+    require_smoke_launch
+      ? "Artifacts of app versions can be staged only after the platform has launched them in a smoke launch."
+      : "Artifacts can be staged with a smoke test of their publisher, without a smoke launch by the platform.",
+  form: REASON_FORM,
+  run: (one, values) =>
+    invalidateAfter(
+      body(
+        api.PUT("/api/v1/tenants/{tenant_id}/trust-policy", {
+          params: { path: { tenant_id: one.id } },
+          body: { require_signature, require_smoke_launch, reason: String(values.reason) },
+        }),
+      ),
+      TENANTS,
+    ),
+  done: "Policy set",
+});
+
 export const trustPolicySpec = (require_signature: boolean): ActionSpec<Tenant> => ({
   label: require_signature ? "Require signatures" : "Do not require signatures",
   form: REASON_FORM,

@@ -81,7 +81,7 @@ function Past({ allocation }: { allocation: Allocation }) {
           <StateBadge state={one.status} />
           <span className="dim">{one.opened_by}</span>
           <RelativeTime at={one.created_at} />
-          {one.sentence && <span className="dim">{one.sentence}</span>}
+          {one.message && <span className="dim">{one.message}</span>}
           {one.allowed_actions.includes("terminal_close") && (
             <ActionButton spec={closeSpec} resource={one} name={one.id} size="compact-xs" />
           )}

@@ -111,8 +111,8 @@ function wordsOf(stage: Stage): string {
       return "Ctrl-Shift-C copies, Ctrl-Shift-V pastes, Ctrl-Shift-E leaves the terminal.";
     case "ended":
       return stage.ended.exit_status === null
-        ? stage.ended.sentence
-        : `${stage.ended.sentence} Exit status ${stage.ended.exit_status}.`;
+        ? stage.ended.message
+        : `${stage.ended.message} Exit status ${stage.ended.exit_status}.`;
     default:
       return "No terminal.";
   }

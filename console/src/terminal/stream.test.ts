@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { wordOf } from "./stream";
 
-test("the end of a terminal has a reason, a sentence and the shell's status", () => {
+test("the end of a terminal has a reason, a message and the shell's status", () => {
   expect(
-    wordOf('{"type":"ended","reason":"idle","sentence":"Nothing was typed.","exit_status":null}'),
+    wordOf('{"type":"ended","reason":"idle","message":"Nothing was typed.","exit_status":null}'),
   ).toEqual({
     type: "ended",
     reason: "idle",
-    sentence: "Nothing was typed.",
+    message: "Nothing was typed.",
     exit_status: null,
   });
 });

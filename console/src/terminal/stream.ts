@@ -3,7 +3,7 @@ import type { Terminal } from "../api/types";
 
 export interface Ended {
   reason: string;
-  sentence: string;
+  message: string;
   exit_status: number | null;
 }
 
@@ -15,7 +15,7 @@ export interface Heard {
 
 const INTERRUPTED: Ended = {
   reason: "interrupted",
-  sentence: "The connection to the terminal was lost.",
+  message: "The connection to the terminal was lost.",
   exit_status: null,
 };
 
@@ -26,11 +26,11 @@ export function wordOf(text: string): { type: "opened" } | ({ type: "ended" } & 
     if (typeof word !== "object" || word === null || !("type" in word)) return null;
     if (word.type === "opened") return { type: "opened" };
     if (word.type !== "ended") return null;
-    const { reason, sentence, exit_status } = word as Partial<Ended>;
+    const { reason, message, exit_status } = word as Partial<Ended>;
     return {
       type: "ended",
       reason: reason ?? "closed",
-      sentence: sentence ?? "The terminal has ended.",
+      message: message ?? "The terminal has ended.",
       exit_status: exit_status ?? null,
     };
   } catch {

@@ -1,8 +1,9 @@
 import { Checkbox } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ActionBar } from "../actions/ActionBar";
+import { useAllocations } from "../allocations/queries";
 import type { Listing } from "../api/pages";
-import type { Instance, InstanceMember } from "../api/types";
+import type { Allocation, Instance, InstanceMember } from "../api/types";
 import { stateColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
@@ -27,10 +28,11 @@ export function MemberTable({ instance, options, members }: Props) {
   };
   const chosen = members.rows.filter((one) => marked.has(one.id));
   const any = members.rows.some((one) => one.allowed_actions.length > 0);
+  const allocations = useAllocations(instance.project_id).rows;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `mark` is made of `marked`
   const columns = useMemo(
-    () => columnsOf(instance, options, any, marked, mark),
-    [instance, options, any, marked],
+    () => columnsOf(instance, options, any, marked, mark, nameIn(allocations)),
+    [instance, options, any, marked, allocations],
   );
   return (
     <>
@@ -58,6 +60,12 @@ export function MemberTable({ instance, options, members }: Props) {
   );
 }
 
+/** By name where it has one, or else by the end of the id. */
+function nameIn(allocations: Allocation[]): (id: string) => string {
+  const names = new Map(allocations.map((one) => [one.id, one.name]));
+  return (id) => names.get(id) ?? id.slice(-8);
+}
+
 /** What may be asked of each of them. */
 function common(members: InstanceMember[]): string[] {
   const [first, ...others] = members.map((one) => one.allowed_actions);
@@ -70,6 +78,7 @@ function columnsOf(
   any: boolean,
   marked: ReadonlySet<string>,
   mark: (id: string) => void,
+  allocationName: (id: string) => string,
 ): Column<InstanceMember>[] {
   const table = memberActions(options, false);
   const marks: Column<InstanceMember> = {
@@ -140,9 +149,9 @@ function columnsOf(
       header: "Allocation",
       width: "minmax(7rem, 1fr)",
       cell: (one) => (
-        <PageLink to={`/allocations/${one.allocation_id}`}>{one.allocation_id.slice(-8)}</PageLink>
+        <PageLink to={`/allocations/${one.allocation_id}`}>{allocationName(one.allocation_id)}</PageLink>
       ),
-      value: (one) => one.allocation_id,
+      value: (one) => allocationName(one.allocation_id),
     },
     timeColumn("since", "Since", (one) => one.status_since),
     ...(any ? [actions] : []),

@@ -1,4 +1,4 @@
-// What the app has counted for this project: sums, and the records that they are made of.
+// What the app has counted for this project: totals, and the records that they are made of.
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -13,26 +13,26 @@ import { labelOf } from "../parts/states";
 import { wholeListing } from "../parts/wholeListing";
 
 const TOTALS: Column<UsageTotal>[] = [
-  { key: "metric", header: "What", width: "minmax(9rem, 2fr)", cell: (one) => labelOf(one.metric) },
+  { key: "metric", header: "Metric", width: "minmax(9rem, 2fr)", cell: (one) => labelOf(one.metric) },
   {
     key: "quantity",
     header: "Amount",
     width: "minmax(8rem, 1fr)",
     align: "end",
-    cell: (one) => `${one.quantity.toLocaleString()} ${one.unit}`,
+    cell: (one) => `${one.quantity.toLocaleString("en")} ${one.unit}`,
   },
   { key: "records", header: "Records", width: "6rem", align: "end", cell: (one) => one.records },
 ];
 
 const RECORDS: Column<UsageRecord>[] = [
-  { key: "metric", header: "What", width: "minmax(9rem, 2fr)", cell: (one) => labelOf(one.metric) },
-  { key: "subject", header: "For", width: "minmax(8rem, 1fr)", cell: (one) => one.subject ?? "–" },
+  { key: "metric", header: "Metric", width: "minmax(9rem, 2fr)", cell: (one) => labelOf(one.metric) },
+  { key: "subject", header: "Subject", width: "minmax(8rem, 1fr)", cell: (one) => one.subject ?? "–" },
   {
     key: "quantity",
     header: "Amount",
     width: "minmax(8rem, 1fr)",
     align: "end",
-    cell: (one) => `${one.quantity.toLocaleString()} ${one.unit}`,
+    cell: (one) => `${one.quantity.toLocaleString("en")} ${one.unit}`,
   },
   { key: "ended", header: "Until", width: "6rem", cell: (one) => <RelativeTime at={one.ended_at} /> },
 ];
@@ -64,11 +64,11 @@ export function Usage({ instance }: { instance: Instance }) {
   if (!totals.data?.length) return null;
   return (
     <Panel
-      title="Usage reported by the app"
+      title={each ? "Usage records" : "Usage in the last 31 days"}
       flush
       aside={
         <Button size="compact-xs" variant="default" onClick={() => setEach(!each)}>
-          {each ? "Show sums" : "Show records"}
+          {each ? "Show totals" : "Show records"}
         </Button>
       }
     >
@@ -84,7 +84,7 @@ export function Usage({ instance }: { instance: Instance }) {
       ) : (
         <ResourceTable
           plain
-          label="Usage sums"
+          label="Usage totals"
           columns={TOTALS}
           listing={wholeListing(totals)}
           rowId={(one) => one.metric}

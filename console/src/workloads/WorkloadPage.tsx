@@ -12,13 +12,13 @@ import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { PhaseChart } from "../parts/PhaseChart";
-import { ProblemPanel } from "../parts/ProblemPanel";
 import { StateBadge } from "../parts/StateBadge";
 import { Receipts } from "../receipts/Receipts";
 import { Access } from "./Access";
 import { workloadActions } from "./actions";
 import { Drift } from "./Drift";
 import { Facts } from "./Facts";
+import { Failures } from "./Failures";
 import { Health } from "./Health";
 import { LiveOperation } from "./LiveOperation";
 import { MemberPanel } from "./MemberPanel";
@@ -83,13 +83,11 @@ function Shown({ instance }: { instance: Instance }) {
         }
       />
       <div className="stack">
-        {instance.failure && (
-          <ProblemPanel problem={{ ...instance.failure, correlation_id: instance.correlation_id }}>
-            {instance.last_operation_id && (
-              <PageLink to={`/operations/${instance.last_operation_id}`}>Show the failed operation</PageLink>
-            )}
-          </ProblemPanel>
-        )}
+        <Failures
+          instance={instance}
+          members={members.rows.filter((one) => one.removed_at === null)}
+          options={manifest.options ?? {}}
+        />
         <LiveOperation instance={instance} nameOf={nameOf} />
         <Health instance={instance} nameOf={nameOf} />
         <Drift instance={instance} nameOf={nameOf} />

@@ -1,6 +1,7 @@
 // What may be asked of a whole workload. The options of each kind are the app's own, from its manifest.
 import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
+import type { OPERATION_KINDS } from "../api/operationKinds";
 import type { Instance, MemberKind, OperationKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
 import { UpgradeVersion } from "./UpgradeVersion";
@@ -34,8 +35,13 @@ export function followOperation(answer: unknown) {
   return operation?.id ? { to: `/operations/${operation.id}` } : undefined;
 }
 
-/** Operations on the whole instance that need nothing but their kind; an upgrade takes a version. */
-type Verb = Exclude<OperationKind, MemberKind | "upgrade">;
+type InstanceKind = Exclude<OperationKind, MemberKind>;
+/** Operations on the whole instance that need nothing but their kind. */
+type Verb = {
+  [Kind in InstanceKind]: (typeof OPERATION_KINDS)[Kind]["own_endpoint"] extends true ? never : Kind;
+}[InstanceKind];
+/** A kind of operation without an action here does not compile. */
+type WorkloadActions = Record<`instance_${InstanceKind}` | "instance_update", ActionSpec<Instance>>;
 
 function verb(
   kind: Verb,
@@ -85,7 +91,7 @@ const policyField = (instance: Instance): Schema => ({
 
 export function workloadActions(instance: Instance, options: Options = {}): ActionTable<Instance> {
   const back = instance.attempted_version ? instance.version : instance.previous_version?.version;
-  return {
+  const actions: WorkloadActions = {
     instance_deploy: verb("deploy", options, {
       label: "Deploy",
       primary: true,
@@ -124,7 +130,7 @@ export function workloadActions(instance: Instance, options: Options = {}): Acti
     instance_update: {
       label: "Reconcile policy",
       description: () =>
-        "What the platform does when members drift. Setting it starts attempts again that had stopped.",
+        "What the platform does when members drift. Setting it resumes attempts that had stopped.",
       form: {
         type: "object",
         required: ["reconcile_policy"],
@@ -151,4 +157,5 @@ export function workloadActions(instance: Instance, options: Options = {}): Acti
         "Removes the workload from all hosts, with a receipt for each. This cannot be undone.",
     }),
   };
+  return actions;
 }

@@ -1,6 +1,7 @@
 // What may be asked of members: of one, from its row, or of several that were marked. allowed_actions of a member are kinds.
 import { type ActionFormProps, type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
+import { OPERATION_KINDS } from "../api/operationKinds";
 import type { Instance, InstanceMember, MemberKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
 import { followOperation, type Options } from "./actions";
@@ -13,8 +14,6 @@ export interface Chosen {
   members: InstanceMember[];
 }
 
-/** The kinds that may take away a member that the app needs. */
-const LEAVING: ReadonlySet<MemberKind> = new Set<MemberKind>(["drain", "remove", "replace"]);
 const FORCE: Schema = {
   type: "boolean",
   default: false,
@@ -37,13 +36,13 @@ function form(kind: MemberKind, options: Options, many: boolean): Schema {
         },
       }
     : {};
-  const forced: Record<string, Schema> = LEAVING.has(kind) ? { force: FORCE } : {};
+  const forced: Record<string, Schema> = OPERATION_KINDS[kind].may_take_needed ? { force: FORCE } : {};
   return { type: "object", properties: { ...own, ...failing, ...forced, reason: REASON } };
 }
 
 function ask({ instance, members }: Chosen, kind: MemberKind, values: Values): Promise<unknown> {
-  const targets = members.map((member) => member.id);
-  const aim = kind === "add" || kind === "replace" ? {} : { targets };
+  const fields: readonly string[] = OPERATION_KINDS[kind].fields;
+  const aim = fields.includes("targets") ? { targets: members.map((member) => member.id) } : {};
   return body(
     api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/member-operations", {
       params: { path: { project_id: instance.project_id, instance_id: instance.id } },

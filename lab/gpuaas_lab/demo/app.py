@@ -1,10 +1,10 @@
-"""The app of the demo, as an operator has it: installed with its packages, so that the platform provides it by itself.
+"""The apps of the demo, as an operator has them: installed with their packages, so that the platform provides them by itself.
 
-Slurm is an app like any other: the demo imports none of its code and runs its programs as users do.
+Slurm is an app like any other: the demo imports none of its code and runs its programs as users do. JupyterLab is one too.
 """
 
 import hashlib
-import sys
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,15 @@ from pathlib import Path
 from gpuaas_lab import rootfs
 from gpuaas_lab.built_folder import Progress
 from gpuaas_lab.commands import follow
+from gpuaas_lab.demo import notebook_image
+from gpuaas_lab.demo.notebook_image import ImageSources
 from gpuaas_lab.errors import CommandFailed, LabError
 from gpuaas_lab.files import locked, used_lately
 from gpuaas_lab.layout import DATA_DIR
+from gpuaas_lab.programs import program
 
 SLUG = "slurm"
+PROVIDED = f"containers,{notebook_image.SLUG},{SLUG}"  # the images of others would be built beside the demo
 BUILD_SECONDS = 600.0
 _FOLDER = Path(__file__).resolve().parents[3] / "apps" / SLUG / f"gpuaas_{SLUG}"
 _APT = Path(__file__).resolve().parents[3] / "tools/apt"
@@ -26,10 +30,16 @@ _RECIPE = ("bundle.py", "packages.py")  # the list of packages, and the code tha
 @dataclass(frozen=True)
 class App:
     packages: Path
+    images: ImageSources
 
 
 def ensure(progress: Progress) -> App:
-    """Return the app. The first call on a machine fetches its packages over the network; later calls reuse them."""
+    """Return what the demo's apps need. The first call on a machine fetches it over the network; later calls reuse it."""
+    return App(ensure_packages(progress), notebook_image.ensure(progress))
+
+
+def ensure_packages(progress: Progress) -> Path:
+    """Return the file with Slurm's packages."""
     manifest = _FOLDER / "manifest.yaml"
     if not manifest.exists():
         raise LabError(f"the app is not at {_FOLDER}: run this from a complete checkout")
@@ -40,22 +50,15 @@ def ensure(progress: Progress) -> App:
             _build(image, packages, progress)
         packages.touch()
         _remove_unused(packages)
-    return App(packages)
+    return packages
 
 
 def platform_apps(app: App | None) -> dict[str, str]:
     """Return the settings with which the platform provides its apps. On a simulated fleet nothing can be installed."""
     if app is None:
         return {"GPUAAS_PLATFORM_APPS": "none"}
-    return {"GPUAAS_PLATFORM_APPS": "all", f"GPUAAS_{SLUG.upper()}_BUNDLE": str(app.packages)}
-
-
-def program(name: str) -> str:
-    """Return the path of one of the app's programs, which `make setup` installs."""
-    found = Path(sys.executable).parent / name
-    if not found.exists():
-        raise LabError(f"{found} is missing: run `make setup`")
-    return str(found)
+    names = os.environ.get("GPUAAS_PLATFORM_APPS") or PROVIDED
+    return {"GPUAAS_PLATFORM_APPS": names, f"GPUAAS_{SLUG.upper()}_BUNDLE": str(app.packages), **app.images.settings}
 
 
 def _recipe_hash() -> str:

@@ -19,13 +19,23 @@ COMMAND_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
+class Person:
+    client: Client
+    credentials: PasswordCredentials
+
+    @cached_property
+    def token(self) -> str:
+        """The person's access token for the `gpuaas` command; it outlives the demo."""
+        return self.client.sign_in(self.credentials).access_token
+
+
+@dataclass(frozen=True)
 class DemoContext:
     platform: RunningPlatform
     fleet: DemoFleet
     report: Report
     admin: Client
-    customer: Client
-    credentials: PasswordCredentials
+    administrator: Person
     tenant_id: str
     project_id: str
 
@@ -35,17 +45,17 @@ class DemoContext:
         admin = Client(platform.url, credentials=PasswordCredentials(platform.admin_email, platform.admin_password))
         tenant = admin.tenants.create("acme", "Acme Research")
         project = admin.projects.create(tenant.id, "training", "Model training")
-        email, password = "mia@acme.example", secrets.token_urlsafe(18)
-        user = admin.users.create(tenant.id, email, "Mia", password=password)
-        admin.projects.set_member(project.id, user.id, "project_admin")
-        credentials = PasswordCredentials(email, password)
-        customer = Client(platform.url, credentials=credentials)
-        return cls(platform, fleet, report, admin, customer, credentials, tenant.id, project.id)
+        person = _create_person(admin, tenant.id, project.id, "mia@acme.example", "Mia", "project_admin")
+        return cls(platform, fleet, report, admin, person, tenant.id, project.id)
 
-    @cached_property
-    def token(self) -> str:
-        """The customer's access token for the `gpuaas` command; it outlives the demo."""
-        return self.customer.sign_in(self.credentials).access_token
+    @property
+    def customer(self) -> Client:
+        """The client of the project's administrator."""
+        return self.administrator.client
+
+    def add_person(self, email: str, name: str, role: str) -> Person:
+        """Create a person with a role in the project."""
+        return _create_person(self.admin, self.tenant_id, self.project_id, email, name, role)
 
     def wait_for_state(self, allocations: Iterable[Allocation], state: str) -> list[Allocation]:
         """Wait until each allocation is in this state and return them; any other final state is an error."""
@@ -56,12 +66,14 @@ class DemoContext:
                 raise LabError(f"{one.name} is {one.state}: {one.failure.message if one.failure else ''}")
         return [live[one] for one in ids]
 
-    def ssh(self, allocation: Allocation, command: str) -> "subprocess.CompletedProcess[str]":
+    def ssh(
+        self, allocation: Allocation, command: str, person: Person | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         """Run a command in an allocation through `gpuaas allocations ssh`, as a person would."""
         environment = {
             **os.environ,
             "GPUAAS_URL": self.platform.url,
-            "GPUAAS_TOKEN": self.token,
+            "GPUAAS_TOKEN": (person or self.administrator).token,
             "GPUAAS_PROJECT": self.project_id,
         }
         return subprocess.run(
@@ -74,12 +86,20 @@ class DemoContext:
             stdin=subprocess.DEVNULL,
         )
 
-    def run_over_ssh(self, allocation: Allocation, command: str) -> str:
+    def run_over_ssh(self, allocation: Allocation, command: str, person: Person | None = None) -> str:
         """Run a command that must succeed, and return its output."""
-        done = self.ssh(allocation, command)
+        done = self.ssh(allocation, command, person)
         if done.returncode != 0:
             raise LabError(f"{command!r} on {allocation.name} failed: {(done.stdout + done.stderr).strip()[-300:]}")
         return done.stdout.strip()
+
+
+def _create_person(admin: Client, tenant_id: str, project_id: str, email: str, name: str, role: str) -> Person:
+    password = secrets.token_urlsafe(18)
+    user = admin.users.create(tenant_id, email, name, password=password)
+    admin.projects.set_member(project_id, user.id, role)
+    credentials = PasswordCredentials(email, password)
+    return Person(Client(admin.base_url, credentials=credentials), credentials)
 
 
 def address_of(allocation: Allocation) -> str:

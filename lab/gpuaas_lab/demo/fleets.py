@@ -1,6 +1,7 @@
 """Two fleets with one interface: real lab hosts, or, without root, simulated agents that speak the same protocol."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from gpuaas_lab.demo.platform import bound_to_parent
+from gpuaas_lab.container_engine import CONTAINER_ENGINE
 from gpuaas_lab.fleet import Fleet
 from gpuaas_lab.host import Host
+from gpuaas_sdk.child_process import end_with_parent
 
 HOSTS = 4
 GPUS = 8
@@ -33,7 +35,7 @@ class RealFleet:
     real = True
 
     def __init__(self, name: str) -> None:
-        self._fleet = Fleet(name=name, hosts=HOSTS, gpus_per_host=GPUS)
+        self._fleet = Fleet(name=name, hosts=HOSTS, gpus_per_host=GPUS, layer=CONTAINER_ENGINE)
         self._fleet.__enter__()
         self.gateway: str | None = self._fleet.gateway
 
@@ -65,7 +67,9 @@ class SimulatedFleet:
         with tempfile.NamedTemporaryFile("w", suffix=".bundle", delete=False) as file:
             file.write(bundle)
         command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", file.name, "--nodes", str(HOSTS)]
-        self._agents = subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=bound_to_parent())
+        self._agents = subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, preexec_fn=end_with_parent(signal.SIGTERM, own_group=True)
+        )
         self._bundle = Path(file.name)
 
     def host_at(self, address: str) -> Host | None:

@@ -1,6 +1,5 @@
 """Runs the demo's control plane, `gpuaas-server up`, as a child process on fresh data; it ends with the demo."""
 
-import ctypes
 import json
 import os
 import shutil
@@ -10,15 +9,15 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_lab.errors import LabError
+from gpuaas_sdk.child_process import end_with_parent
 from gpuaas_sdk.testing.ports import free_port
 
-_PR_SET_PDEATHSIG = 1
 START_SECONDS = 180.0  # long, because a start on a busy machine is slow
 STOP_SECONDS = 30.0
 
@@ -66,6 +65,7 @@ def running_platform(data_dir: Path, gateway: str | None, apps: Mapping[str, str
         secure = _port_of_gateway(gateway, 8443)
         agent_url = f"https://{gateway}:{secure}"
         environment["GPUAAS_HTTPS_BIND"] = f"{gateway}:{secure}"
+        environment["GPUAAS_REGISTRY_BIND"] = f"{gateway}:{_port_of_gateway(gateway, 5000)}"
     environment["GPUAAS_AGENT_URLS"] = json.dumps([agent_url])
     log_file, admin_file = data_dir / "platform.log", data_dir / "admin.json"
     process = _start(environment, log_file, admin_file)
@@ -78,23 +78,12 @@ def running_platform(data_dir: Path, gateway: str | None, apps: Mapping[str, str
         shutil.rmtree(data_dir / "platform-apps", ignore_errors=True)  # the keys of its controllers
 
 
-def bound_to_parent() -> Callable[[], None]:
-    """Return a function for `preexec_fn`: the child ignores Ctrl-C and ends with its parent, even after kill -9."""
-    libc, parent = ctypes.CDLL(None), os.getpid()
-
-    def bind() -> None:
-        os.setpgid(0, 0)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return bind
-
-
 def _start(environment: dict[str, str], log_file: Path, admin_file: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(admin_file)]
     with log_file.open("ab") as log:
-        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, preexec_fn=bound_to_parent())
+        return subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, preexec_fn=end_with_parent(signal.SIGTERM, own_group=True)
+        )
 
 
 def _wait_ready(process: "subprocess.Popen[bytes]", url: str, log_file: Path) -> None:

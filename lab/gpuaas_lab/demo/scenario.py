@@ -1,11 +1,11 @@
 """The platform's main job, step by step, through the public API and the `gpuaas` command; see `steps/`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuaas_lab.demo.app import App
 from gpuaas_lab.demo.context import DemoContext
 from gpuaas_lab.demo.operation_follower import OperationFollower
-from gpuaas_lab.demo.steps import allocations, audit_trail, cluster, jobs, offer, teardown
+from gpuaas_lab.demo.steps import allocations, audit_trail, cluster, jobs, notebook, offer, teardown
 from gpuaas_lab.demo.steps.allocations import DemoAllocations
 from gpuaas_lab.demo.steps.cluster import Cluster
 
@@ -26,10 +26,19 @@ class Scenario:
             jobs.run(self.context, made)
             teardown.remove_worker(self.context, made)
             teardown.decommission(self.context, made)
+            allocated = self._notebook(allocated)
         allocations.release_all(self.context, allocated)
         if self.app is not None:
             allocations.check_nothing_left(self.context, allocated)
         audit_trail.show_audit_trail(self.context)
+
+    def _notebook(self, allocated: DemoAllocations) -> DemoAllocations:
+        """Launch another app on a third host, and stop it. Its allocation is released with the others."""
+        follower = OperationFollower(self.context)
+        launched = notebook.launch(self.context, follower)
+        notebook.compute(self.context, launched)
+        notebook.stop(self.context, launched, follower)
+        return replace(allocated, notebook=launched.allocation)
 
     def start_cluster(self) -> Cluster | None:
         """Stop at a running cluster, for further use by hand."""

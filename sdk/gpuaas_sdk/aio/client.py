@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from gpuaas_sdk.aio.access_credentials import AccessCredentials
 from gpuaas_sdk.aio.allocations import Allocations
-from gpuaas_sdk.aio.artifacts import Artifacts, PublishIntents
+from gpuaas_sdk.aio.artifacts import AppVersions, Artifacts, PublishIntents
 from gpuaas_sdk.aio.events import Events
 from gpuaas_sdk.aio.logs import Logs
 from gpuaas_sdk.aio.operations import Instances, Operations
+from gpuaas_sdk.aio.source_addresses import SourceAddresses
+from gpuaas_sdk.aio.ssh_access import Controller, SshAccess
 from gpuaas_sdk.aio.tokens import TokenManager
 from gpuaas_sdk.aio.transport import Transport, WebSocketTarget
 from gpuaas_sdk.aio.wait import wait_for
@@ -30,12 +33,15 @@ class AsyncClient(CallGroups):
 
     access_credentials: AccessCredentials
     allocations: Allocations
+    app_versions: AppVersions
     artifacts: Artifacts
+    controller: Controller
     events: Events
     instances: Instances
     logs: Logs
     operations: Operations
     publish_intents: PublishIntents
+    ssh_access: SshAccess
 
     def __init__(
         self,
@@ -65,14 +71,18 @@ class AsyncClient(CallGroups):
         )
         super().__init__(transport)
         self._transport = transport
-        self.access_credentials = AccessCredentials(transport)
+        sources = SourceAddresses(urlsplit(base_url).hostname)
+        self.access_credentials = AccessCredentials(transport, sources)
         self.allocations = Allocations(transport)
+        self.app_versions = AppVersions(transport)
         self.artifacts = Artifacts(transport)
+        self.controller = Controller(transport, sources)
         self.events = Events(transport)
         self.instances = Instances(transport)
         self.logs = Logs(transport)
         self.operations = Operations(transport)
         self.publish_intents = PublishIntents(transport)
+        self.ssh_access = SshAccess(transport, sources)
 
     async def sign_in(self, credentials: Credentials) -> Token:
         """Trades credentials for a token without using it here, for example to store it for a later client."""

@@ -8,8 +8,10 @@ those that differ.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Failed
+from gpuaas_sdk.controller.host_counts import MemberCounts, read_counts
 from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.generated.models import Instance, InstanceMember, UsageReport
 from gpuaas_sdk.wire import Document
@@ -23,18 +25,28 @@ HANDLER_NAMES = {"deploy": "bootstrap", "decommission": "teardown"}
 class InstanceSnapshot:
     """An instance that no operation works on, as the health check gets it.
 
-    A health check has no SSH access to the hosts: it checks the app the way its users reach it.
+    A health check has no SSH access to the hosts: it checks the app the way its users reach it. Only what hosts have
+    counted can be read there.
     """
 
     instance: Instance
     members: Sequence[InstanceMember]
+    api: AsyncClient | None = field(default=None, repr=False)
+
+    async def read_counts(self) -> list[MemberCounts]:
+        """Read what the hosts have counted for their members (`counts_path`), of all hosts that answer."""
+        if self.api is None:
+            return []
+        return await read_counts(self.api, self.instance.project_id, self.instance.id, self.members)
 
 
 @dataclass(slots=True)
 class Health:
-    """The result of a health check. `status` is healthy, degraded or unhealthy; give `reasons` unless it is healthy."""
+    """The result of a health check. `status` is healthy, degraded or unhealthy; give `reasons` unless it is healthy. None:
+    the check says nothing about health, only about usage; then `runtime` is kept only if nobody else has changed it.
+    """
 
-    status: str = "healthy"
+    status: str | None = "healthy"
     reasons: list[Document] = field(default_factory=list)
     members: list[Document] = field(default_factory=list)
     runtime: Document | None = None  # replaces the instance's runtime when the check found something new

@@ -10,15 +10,36 @@ from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.digests import digest_of, is_digest
 from gpuaas_sdk.generated.models import RuntimeSecret, SealedBox
-from gpuaas_sdk.sealed import RecipientKey
+from gpuaas_sdk.sealed_boxes import RecipientKey
 
 BUCKET_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureKey:
+    """A public key (PEM) whose signatures count; `algorithm` begins with `ecdsa`, `rsa` or `ed25519`."""
+
+    fingerprint: str
+    algorithm: str
+    public_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignaturePolicy:
+    """Whether the tenant that launches requires a signature of an image, and the keys that it trusts.
+
+    They came sealed with the operation. A host checks the image's signature by them, and believes no key of the registry's.
+    """
+
+    required: bool
+    keys: tuple[SignatureKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePull:
     """What a host needs to pull an image with any registry client: its reference by digest, and a name and password that
     end with the operation. `trust` has certificates of authorities that count for the registry beside the host's own.
+    For an external registry they are the publisher's, or empty for a public image: keep them off disks and process lists.
     """
 
     digest: str
@@ -28,6 +49,8 @@ class ImagePull:
     password: str = field(repr=False)
     tls: bool = True
     trust: tuple[str, ...] = ()
+    size_bytes: int | None = None  # of its compressed layers, as the registry keeps them; None: not known
+    signature_policy: SignaturePolicy | None = None  # None: this platform does not tell it
 
 
 class PublishedArtifact:
@@ -72,7 +95,16 @@ class PublishedArtifact:
             password=pull["password"],
             tls=pull.get("tls", True),
             trust=tuple(pull.get("trust", ())),
+            size_bytes=pull.get("size_bytes"),
+            signature_policy=_signature_policy(pull.get("signature_policy")),
         )
+
+
+def _signature_policy(told: dict[str, Any] | None) -> SignaturePolicy | None:
+    if told is None:
+        return None
+    keys = [SignatureKey(one["fingerprint"], one["algorithm"], one["public_key"]) for one in told["keys"]]
+    return SignaturePolicy(bool(told["require_signature"]), tuple(keys))
 
 
 async def pull_artifact(lease: Lease) -> bytes:

@@ -22,9 +22,13 @@ class ControllerClient:
     project_id: str
     replica: str
 
-    async def poll(self) -> Sequence[WorkItem]:
-        """Return the operations that wait for a controller. The server holds the call open until there is one."""
-        return await self.api.controller.poll(self.project_id, replica=self.replica, wait=POLL_SECONDS)
+    async def poll(self, without_tenants: Sequence[str] = ()) -> Sequence[WorkItem]:
+        """Return the operations that wait for a controller, except of these tenants. The server holds the call open until
+        there is one; it answers with none when the time is over, or when an app is bound to the service account.
+        """
+        return await self.api.controller.poll(
+            self.project_id, replica=self.replica, wait=POLL_SECONDS, without_tenant=without_tenants or None
+        )
 
     async def claim(self, operation_id: str, project_id: str | None = None) -> Lease | None:
         """Claim an operation. Returns None when another replica was faster or the operation has ended."""
@@ -49,6 +53,6 @@ class ControllerClient:
         return (await self.api.me.show()).app_slugs or []
 
     async def send_heartbeat(self, app: str, version: str | None, stopping: bool = False) -> HeartbeatAccepted:
-        """Report that this replica is there, or that it ends. Without a live replica, launches of the app are refused."""
+        """Report that this replica is alive, or that it ends. Without a live replica, launches of the app are refused."""
         send = self.api.controller.heartbeat
         return await send(self.project_id, app, self.replica, version=version, stopping=stopping or None)

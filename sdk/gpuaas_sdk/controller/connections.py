@@ -42,21 +42,7 @@ class HostConnections:
 
     async def _connect(self, allocation_id: str) -> asyncssh.SSHClientConnection:
         certificate = await self._get_certificate(allocation_id)
-        known = "".join(f"@cert-authority * {key}\n" for key in certificate.host_ca_keys)
-        return await asyncssh.connect(
-            certificate.ssh.address,
-            certificate.ssh.port,
-            username=certificate.ssh.user,
-            client_keys=[(self._key, asyncssh.import_certificate(certificate.certificate))],
-            known_hosts=asyncssh.import_known_hosts(known),
-            host_key_alias=allocation_id,  # the principal of the host's certificate
-            config=None,
-            agent_path=None,
-            preferred_auth="publickey",
-            connect_timeout=CONNECT_SECONDS,
-            login_timeout=LOGIN_SECONDS,
-            keepalive_interval=15,
-        )
+        return await connect_with(certificate, self._key)
 
     async def _get_certificate(self, allocation_id: str) -> SshCertificate:
         async with self._lock:
@@ -66,7 +52,7 @@ class HostConnections:
             access = self._access
         for one in access.certificates:
             if one.principal == allocation_id:
-                return _check_address(one)
+                return validate_address(one)
         reason = {one.allocation_id: one.state for one in access.unreachable}.get(
             allocation_id, "it does not belong to this operation"
         )
@@ -78,7 +64,26 @@ class HostConnections:
         )
 
 
-def _check_address(certificate: SshCertificate) -> SshCertificate:
+async def connect_with(certificate: SshCertificate, key: asyncssh.SSHKey) -> asyncssh.SSHClientConnection:
+    """Log in to the certificate's host. No other key, and no other host, is accepted."""
+    known = "".join(f"@cert-authority * {authority}\n" for authority in certificate.host_ca_keys)
+    return await asyncssh.connect(
+        certificate.ssh.address,
+        certificate.ssh.port,
+        username=certificate.ssh.user,
+        client_keys=[(key, asyncssh.import_certificate(certificate.certificate))],
+        known_hosts=asyncssh.import_known_hosts(known),
+        host_key_alias=certificate.principal,  # the allocation: the principal of the host's certificate
+        config=None,
+        agent_path=None,
+        preferred_auth="publickey",
+        connect_timeout=CONNECT_SECONDS,
+        login_timeout=LOGIN_SECONDS,
+        keepalive_interval=15,
+    )
+
+
+def validate_address(certificate: SshCertificate) -> SshCertificate:
     """The address also ends up in configuration files and in commands that people type."""
     try:
         check_target(certificate.ssh)

@@ -1,5 +1,6 @@
 """What a handler gets: the operation, the instance and its members, access to the hosts, and ways to report."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class OperationReport:
     access_bundle: Document | None = None
     done: set[tuple[str, str | None]] = field(default_factory=set)  # steps of this attempt, by name and member
     secrets: dict[str, AppSecret] | None = field(default=None, repr=False)  # once they were read
+    reading_secrets: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
 
 class Context:
@@ -100,10 +102,15 @@ class Context:
         """The value that members may still have, while a rotation has not succeeded; None: they have the present one."""
         return find_secret(await self._read_secrets(), name).previous
 
+    async def secrets(self) -> Mapping[str, AppSecret]:
+        """All secrets of the instance that have a value, by key. One that a person may give and has not is not there."""
+        return await self._read_secrets()
+
     async def _read_secrets(self) -> dict[str, AppSecret]:
-        if self.report.secrets is None:
-            self.report.secrets = await read_secrets(self.lease)
-        return self.report.secrets
+        async with self.report.reading_secrets:  # members are worked on at the same time, and one reading is enough
+            if self.report.secrets is None:
+                self.report.secrets = await read_secrets(self.lease)
+            return self.report.secrets
 
     @property
     def version(self) -> ControllerVersion:

@@ -15,13 +15,14 @@ Before the app goes (`stop`, `teardown`), let it finish, read the counters a las
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from gpuaas_sdk.generated.models import UsageReport
 
 POSITION = "usage_counters"  # the key in the runtime
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a counter is kept, and the window before that."""
+    """The value up to which a counter is recorded, its time, and the last window before it."""
 
     value: int
     at: datetime
@@ -70,14 +71,14 @@ class UsageCounters:
     def read(cls, runtime: Mapping[str, object] | None) -> "UsageCounters":
         """Read what the last check kept. The windows in it are due."""
         kept = (runtime or {}).get(POSITION)
-        entries = kept if isinstance(kept, list) else []
         counters = cls()
-        for entry in entries:
-            counter, position = _read_entry(entry)
-            counters._counters[counter.key] = counter
-            counters.positions[counter.key] = Position(position.value, position.at)
-            if position.window is not None:
-                counters.usage.append(_report(counter, position.window))
+        for metric, unit, project_id, entries in kept if isinstance(kept, list) else ():
+            for source, *written in entries:
+                counter, position = Counter(metric, unit, project_id, source), _read(written)
+                counters._counters[counter.key] = counter
+                counters.positions[counter.key] = Position(position.value, position.at)
+                if position.window is not None:
+                    counters.usage.append(_report(counter, position.window))
         return counters
 
     def observe(self, counter: Counter, value: int, at: datetime) -> None:
@@ -101,10 +102,21 @@ class UsageCounters:
         kept = [(self._counters[key], one.window) for key, one in self.positions.items()]
         return [*self.usage, *(_report(counter, window) for counter, window in kept if window is not None)]
 
+    def keep_sources(self, sources: Collection[str]) -> None:
+        """Forget the positions of all other sources, such as members that were removed. Their windows are still due."""
+        gone = [key for key, counter in self._counters.items() if counter.source not in sources]
+        for key in gone:
+            if self.positions[key].window is None:
+                del self.positions[key], self._counters[key]
+
     def document(self) -> dict[str, object]:
-        """What to keep in the runtime, beside the app's own entries."""
-        entries = [asdict(self._counters[key]) | _position(one) for key, one in sorted(self.positions.items())]
-        return {POSITION: entries}
+        """What to keep in the runtime, beside the app's own entries. It is short: a runtime has room for 64 KiB."""
+        groups: dict[tuple[str, str, str], list[object]] = {}
+        for key, position in sorted(self.positions.items()):
+            counter = self._counters[key]
+            group = groups.setdefault((counter.metric, counter.unit, counter.project_id), [])
+            group.append([counter.source, *_written(position)])
+        return {POSITION: [[*names, entries] for names, entries in groups.items()]}
 
 
 def _report(counter: Counter, window: Window) -> UsageReport:
@@ -121,17 +133,22 @@ def _report(counter: Counter, window: Window) -> UsageReport:
     )
 
 
-def _position(position: Position) -> dict[str, object]:
+def _written(position: Position) -> list[object]:
+    """A position in short: a window ends where the position is."""
     window = position.window
-    bounds = None if window is None else [window.start, window.end, window.since.isoformat(), window.until.isoformat()]
-    return {"value": position.value, "at": position.at.isoformat(), "window": bounds}
+    bounds: list[object] = [] if window is None else [window.start, _microseconds(window.since)]
+    return [position.value, _microseconds(position.at), *bounds]
 
 
-def _read_entry(entry: Mapping[str, object]) -> tuple[Counter, Position]:
-    """Read one entry as `document` wrote it: nobody else writes this key of the runtime."""
-    counter = Counter(*(str(entry[name]) for name in ("metric", "unit", "project_id", "source")))
-    bounds, window = entry["window"], None
-    if isinstance(bounds, list):
-        start, end, since, until = bounds
-        window = Window(int(start), int(end), datetime.fromisoformat(since), datetime.fromisoformat(until))
-    return counter, Position(int(str(entry["value"])), datetime.fromisoformat(str(entry["at"])), window)
+def _read(written: list[int]) -> Position:
+    """Read a position as `document` wrote it: nobody else writes this key of the runtime."""
+    value, at = written[0], _moment(written[1])
+    return Position(value, at, Window(written[2], value, _moment(written[3]), at) if len(written) > 2 else None)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

@@ -18,6 +18,7 @@ from gpuaas_sdk.controller.hostside import installer_command
 from gpuaas_sdk.controller.units import check_unit_name, check_user_name, unit_text
 
 INSTALL_SECONDS = 600.0
+SLOWEST_DOWNLOAD = 8 << 20  # bytes a second
 LISTEN_SECONDS = 30.0
 MAX_CONTENT = (
     64 << 20
@@ -49,7 +50,7 @@ class HostInstaller(ABC):
         place: dict[str, object] = {"path": path, "owner": owner, "mode": mode}
         if isinstance(content, PublishedArtifact):
             pull = await content.pull_document()  # noqa: ASYNC240 - not a path
-            return await self._install("put_artifact", **place, **pull)
+            return await self._install_within(_download_seconds(pull), "put_artifact", **place, **pull)
         data = await to_thread(content.read_bytes) if isinstance(content, Path) else content
         data = data.encode() if isinstance(data, str) else data
         if len(data) > MAX_CONTENT:
@@ -70,7 +71,8 @@ class HostInstaller(ABC):
         """
         self.installed.paths.append(_check_path(path))
         pull = await artifact.pull_document()
-        return await self._install("unpack", path=path, owner=owner, strip=strip_folders, **pull)
+        limit = 2 * _download_seconds(pull)  # it is written twice
+        return await self._install_within(limit, "unpack", path=path, owner=owner, strip=strip_folders, **pull)
 
     async def user(self, name: str, *, home: str | None = None) -> bool:
         """Make a system user that nobody can log in as. A user that the host had before stays when the app goes."""
@@ -128,11 +130,16 @@ class HostInstaller(ABC):
         return [str(one) for one in removed] if isinstance(removed, list) else []
 
     async def _install(self, action: str, **request: object) -> bool:
-        return bool((await self._send(action, request)).get("changed"))
+        return await self._install_within(INSTALL_SECONDS, action, **request)
 
-    async def _send(self, action: str, request: Mapping[str, object]) -> dict[str, object]:
+    async def _install_within(self, seconds: float, action: str, /, **request: object) -> bool:
+        return bool((await self._send(action, request, seconds)).get("changed"))
+
+    async def _send(
+        self, action: str, request: Mapping[str, object], timeout: float = INSTALL_SECONDS
+    ) -> dict[str, object]:
         line = json.dumps({"action": action, "instance": self._environment["GPUAAS_INSTANCE"], **request})
-        reply = json.loads(await self.request(installer_command(), line, timeout=INSTALL_SECONDS))
+        reply = json.loads(await self.request(installer_command(), line, timeout=timeout))
         if "failed" in reply:
             code, message = str(reply["failed"]["code"]), str(reply["failed"]["message"])
             raise Failed(code, f"{self.address}: {message}.", retryable=code in _RETRYABLE)
@@ -142,6 +149,13 @@ class HostInstaller(ABC):
     @abstractmethod
     async def request(self, argv: Sequence[str], line: str, *, timeout: float) -> str:
         """Send a line to a program that runs as root and answers each line with one; return its answer."""
+
+
+def _download_seconds(document: Mapping[str, object]) -> float:
+    """How long a host may take for a download. The operation's own deadline ends it before."""
+    pull = document.get("pull")
+    size = pull.get("size_bytes") if isinstance(pull, dict) else None
+    return INSTALL_SECONDS + (size or 0) / SLOWEST_DOWNLOAD
 
 
 def _check_path(path: str) -> str:

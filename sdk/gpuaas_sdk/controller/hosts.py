@@ -12,7 +12,8 @@ import asyncssh
 
 from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
 from gpuaas_sdk.controller.host_installer import HostInstaller
-from gpuaas_sdk.controller.process_pool import RemoteProcessPool
+from gpuaas_sdk.controller.host_output import read_output
+from gpuaas_sdk.controller.process_pool import CLOSE_SECONDS, RemoteProcessPool
 
 COMMAND_SECONDS = 60.0
 MAX_REFUSALS = 20  # after that many refused connections, no SSH server listens there
@@ -77,16 +78,26 @@ class Host(HostInstaller):
     async def _run(self, words: Sequence[str], stdin: str | None, timeout: float) -> CommandResult:
         connection = await self._connected()
         try:
-            # Without input the program gets end-of-file: it must not wait for a person.
-            source = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
             async with asyncio.timeout(timeout):
-                ended = await connection.run(shlex.join(map(str, words)), **source)
+                return await self._run_to_end(connection, shlex.join(map(str, words)), stdin)
         except TimeoutError:  # the host answers; the program is slow
             raise
         except (OSError, asyncssh.Error) as error:
             raise HostUnreachable(self.address, type(error).__name__) from error
-        status = -1 if ended.exit_status is None else ended.exit_status
-        return CommandResult(status, _text(ended.stdout), _text(ended.stderr))
+
+    async def _run_to_end(
+        self, connection: asyncssh.SSHClientConnection, command: str, stdin: str | None
+    ) -> CommandResult:
+        process = await connection.create_process(command, encoding=None)
+        try:
+            if stdin:
+                process.stdin.write(stdin.encode())
+            process.stdin.write_eof()  # without input too: a program must not wait for a person
+            out, err = await read_output(process, self.address)
+        finally:
+            process.close()
+        status = -1 if process.exit_status is None else process.exit_status
+        return CommandResult(status, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def _checked(self, argv: Sequence[str], result: CommandResult, check: bool) -> CommandResult:
         if check and not result.ok:
@@ -115,10 +126,14 @@ class Host(HostInstaller):
     async def close(self) -> None:
         """End the connection. The framework does this when the operation ends."""
         if self._connection is not None:
+            connection, self._connection = self._connection, None
             await self._processes.close()
-            self._connection.close()
-            await self._connection.wait_closed()
-            self._connection = None
+            connection.close()
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await connection.wait_closed()
+            except TimeoutError:  # the host does not take what is left to send
+                connection.abort()
 
     async def _connected(self) -> asyncssh.SSHClientConnection:
         async with self._lock:
@@ -136,7 +151,3 @@ class Host(HostInstaller):
                 return await self._connect()
             await asyncio.sleep(REFUSAL_PAUSE)
         return await self._connect()
-
-
-def _text(output: str | bytes | None) -> str:
-    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""

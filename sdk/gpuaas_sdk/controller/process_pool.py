@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import asyncssh
 
 from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
+from gpuaas_sdk.controller.host_output import LineReader, read_output
 
 CLOSE_SECONDS = 5.0
 
@@ -21,46 +22,49 @@ class RemoteProcessPool:
     """The running programs of one host. While one is busy, another request starts a second one beside it."""
 
     address: str
-    _idle: dict[tuple[str, ...], list["asyncssh.SSHClientProcess[str]"]] = field(default_factory=dict)
+    _idle: dict[tuple[str, ...], list[LineReader]] = field(default_factory=dict)
 
     async def request(
         self, connection: asyncssh.SSHClientConnection, words: Sequence[str], line: str, timeout: float
     ) -> str:
         """Returns the answer to the line. A program that timed out, or whose caller was cancelled, is not used again."""
         idle = self._idle.setdefault(tuple(words), [])
-        process = None
-        while idle and process is None:
+        program = None
+        while idle and program is None:
             last = idle.pop()
-            process = None if last.is_closing() else last
+            program = None if last.process.is_closing() else last
         try:
             async with asyncio.timeout(timeout):
-                if process is None:
-                    process = await connection.create_process(shlex.join(words))
-                answer = await self._exchange(process, words, line)
+                if program is None:
+                    process = await connection.create_process(shlex.join(words), encoding=None)
+                    program = LineReader(process, self.address)
+                answer = await self._exchange(program, words, line)
         except BaseException as error:
-            if process is not None:
-                process.close()
+            if program is not None:
+                program.process.close()
             if isinstance(error, TimeoutError):  # the host answers; the program is slow
                 raise
             if isinstance(error, OSError | asyncssh.Error):
                 raise HostUnreachable(self.address, type(error).__name__) from error
             raise
-        idle.append(process)
+        idle.append(program)
         return answer
 
-    async def _exchange(self, process: "asyncssh.SSHClientProcess[str]", words: Sequence[str], line: str) -> str:
-        process.stdin.write(f"{line}\n")
-        answer = await process.stdout.readline()
-        if answer.endswith("\n"):
-            return answer
-        ended = await process.wait()
-        if ended.exit_status is None:  # the program did not end: the connection to it did
+    async def _exchange(self, program: LineReader, words: Sequence[str], line: str) -> str:
+        process = program.process
+        process.stdin.write(f"{line}\n".encode())
+        answer = await program.read_line()
+        if answer is not None:
+            return answer.decode(errors="replace")
+        _, errors = await read_output(process, self.address)
+        if process.exit_status is None:  # the program did not end: the connection to it did
             raise HostUnreachable(self.address, "ConnectionLost")
-        raise CommandFailed(self.address, list(words), ended.exit_status, str(ended.stderr))
+        raise CommandFailed(self.address, list(words), process.exit_status, errors.decode(errors="replace"))
 
     async def close(self) -> None:
         """Ends the programs and waits for them: an inspection of the host must not find them."""
-        running = [process for idle in self._idle.values() for process in idle if not process.is_closing()]
+        programs = [one.process for idle in self._idle.values() for one in idle]
+        running = [process for process in programs if not process.is_closing()]
         self._idle.clear()
         for process in running:
             process.stdin.write_eof()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.lease import Lease
-from gpuaas_sdk.sealed import RecipientKey
+from gpuaas_sdk.sealed_boxes import RecipientKey
 
 
 @dataclass(frozen=True)

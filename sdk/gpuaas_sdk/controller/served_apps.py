@@ -1,11 +1,16 @@
 """Which apps a controller serves: the one that it names, or all that its service account is bound to at the moment."""
 
+import asyncio
+import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.client import ControllerClient
+from gpuaas_sdk.errors import GpuaasError
 
 ALL_APPS = ""  # the slug of a controller that serves every app that its service account is bound to
+log = logging.getLogger(__name__)
 
 
 def serves_all_apps(app: AppController) -> bool:
@@ -17,6 +22,28 @@ def title_of(app: AppController) -> str:
     return app.slug or "all bound apps"
 
 
-async def find_served_apps(app: AppController, client: ControllerClient) -> Sequence[str]:
-    """Return the slugs that count now. An app that was bound a moment ago is among them; one that was taken away is not."""
-    return await client.list_bound_apps() if serves_all_apps(app) else [app.slug]
+@dataclass
+class ServedApps:
+    """The slugs of the apps of one replica. Nothing polls for them: whoever learns that they may have changed refreshes."""
+
+    app: AppController
+    client: ControllerClient
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    slugs: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self.slugs = () if serves_all_apps(self.app) else (self.app.slug,)
+
+    async def refresh(self) -> None:
+        """Ask the platform which apps count now. When it does not answer, the last answer stays."""
+        if not serves_all_apps(self.app):
+            return
+        try:
+            found = tuple(await self.client.list_bound_apps())
+        except GpuaasError as error:
+            log.warning("The apps of this controller cannot be read: %s", error)
+            return
+        for slug in sorted(set(found) ^ set(self.slugs)):
+            log.info("%s is %s", slug, "served from now on" if slug in found else "no longer served")
+            self.changed.set()
+        self.slugs = found

@@ -51,7 +51,7 @@ def unit_text(
 
 
 def _word(text: str) -> str:
-    """In a command, `$` would begin a variable."""
+    """Quote a word of a command. `$` is doubled, because it would begin a variable."""
     return _quoted(text).replace("$", "$$")
 
 

@@ -12,6 +12,7 @@ from gpuaas_sdk.generated.models import (
     AppVersion,
     AppVersionDetail,
     Artifact,
+    ArtifactCollection,
     AuditRecord,
     CatalogApp,
     CatalogChannel,
@@ -30,6 +31,7 @@ from gpuaas_sdk.generated.models import (
     EventPage,
     Evidence,
     FailureReport,
+    GarbageArtifact,
     HealthAccepted,
     HeartbeatAccepted,
     HostReport,
@@ -37,7 +39,6 @@ from gpuaas_sdk.generated.models import (
     InstanceMember,
     InstanceSecretChanged,
     InstanceSecrets,
-    InstanceServes,
     InstanceStarted,
     InstanceSummary,
     InstanceTimeline,
@@ -64,11 +65,14 @@ from gpuaas_sdk.generated.models import (
     NodeSlots,
     Operation,
     OperationSecrets,
+    Placement,
     PlacementCandidate,
     PlatformKey,
     ProgressReport,
     Project,
+    ProvidedApp,
     PublishIntent,
+    PullCredentialSet,
     Quota,
     ReasonReport,
     Receipt,
@@ -79,6 +83,7 @@ from gpuaas_sdk.generated.models import (
     RuntimeSecret,
     SecretKey,
     ServedInstance,
+    ServedProjectChanged,
     ServedProjects,
     ServiceAccount,
     ServiceAccountCertificate,
@@ -99,6 +104,9 @@ from gpuaas_sdk.generated.models import (
     TrustKey,
     TrustPolicy,
     UploadedContent,
+    UploadedPart,
+    UploadParts,
+    UsageAccess,
     UsageRecord,
     UsageReport,
     UsageReported,
@@ -133,6 +141,7 @@ class AccessCredentialsCalls(Calls):
         minutes: int | None = None,
         public_key: str | None = None,
         recipient_key: str | None = None,
+        source_addresses: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> NewCredentialDelivery:
         """Get the private key, sealed to your X25519 key, or a certificate for your SSH key. Each delivery is logged."""
@@ -146,6 +155,7 @@ class AccessCredentialsCalls(Calls):
                     "minutes": minutes,
                     "public_key": public_key,
                     "recipient_key": recipient_key,
+                    "source_addresses": source_addresses,
                 },
             ),
             headers=if_match(generation),
@@ -309,7 +319,7 @@ class AppUsageCalls(Calls):
         instance_id: str | None = None,
         since: datetime | None = None,
     ) -> Pages[UsageRecord]:
-        """List what apps were used for in this project, in instances of any project. The latest end comes first."""
+        """List the app usage of this project, in instances of any project. The latest end comes first."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "app-usage"),
@@ -333,7 +343,7 @@ class AppVersionsCalls(Calls):
     async def canary(
         self, project_id: str, app_id: str, version_id: str, percent: int, *, generation: int | None = None
     ) -> AppVersion:
-        """Give a version to a part of the projects, or change how large that part is. Activate it to promote it."""
+        """Make a version the canary of some projects, or change their percentage. To promote it, activate it."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "canary"),
@@ -388,6 +398,41 @@ class AppVersionsCalls(Calls):
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions", version_id))
         return await self._read(AppVersionDetail, request)
 
+    async def smoke(
+        self,
+        project_id: str,
+        app_id: str,
+        version_id: str,
+        placement_intent: Sequence[Placement | Mapping[str, object]],
+        *,
+        deadline_seconds: int | None = None,
+        inputs: Mapping[str, object] | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """Have the platform launch the version on these allocations, wait until its hosts say that it is ready, and remove it
+        again. The outcome becomes `smoke` evidence of its artifacts, with the operation that showed it. A draft is put on trial."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "smoke"),
+            body=body_of(
+                {"placement_intent": placement_intent}, {"deadline_seconds": deadline_seconds, "inputs": inputs}
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def trial(
+        self, project_id: str, app_id: str, version_id: str, *, generation: int | None = None
+    ) -> AppVersion:
+        """Let this project, which publishes the draft, launch it by its version before its artifacts are active. Nobody else can.
+        Trust is required as always: nothing that is revoked, or that the tenant's policy does not trust, is launched."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "trial"),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
     def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
         """List the versions of the app, the highest first, with drafts and retired ones."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions"))
@@ -401,7 +446,7 @@ class AppsCalls(Calls):
         return self._pages(Entitlement, request)
 
     async def rollback(self, project_id: str, app_id: str, reason: str, *, generation: int | None = None) -> AppVersion:
-        """Take back the app's canary; without one, have launches take the version from before the last promotion."""
+        """Roll back the app's canary. Without a canary, launches return to the version from before the last promotion."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "apps", app_id, "rollback"),
@@ -445,19 +490,35 @@ class ArtifactsCalls(Calls):
         tool: str,
         summary: str,
         *,
+        development: bool | None = None,
         generation: int | None = None,
     ) -> Evidence:
-        """Record the result of a lint or a smoke test. The last of each kind must have passed before the artifact is staged."""
+        """Record the result of your own lint or smoke test. It is shown as yours. `staged` needs the platform's own lint, a smoke
+        test of yours or the platform's, and, where the tenant's trust policy requires it, a smoke launch by the platform."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"),
-            body=body_of({"kind": kind, "passed": passed, "tool": tool, "summary": summary}, {}),
+            body=body_of(
+                {"kind": kind, "passed": passed, "tool": tool, "summary": summary}, {"development": development}
+            ),
             headers=if_match(generation),
         )
         return await self._read(Evidence, request)
 
+    async def collect_garbage(
+        self, project_id: str, reason: str, *, after: str | None = None, generation: int | None = None
+    ) -> ArtifactCollection:
+        """Delete artifacts that nothing refers to and whose grace period is over, with their bytes, permanently."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "artifact-garbage", "collect"),
+            body=body_of({"reason": reason}, {"after": after}),
+            headers=if_match(generation),
+        )
+        return await self._read(ArtifactCollection, request)
+
     def content(self, project_id: str, artifact_id: str) -> AsyncIterator[bytes]:
-        """Download a blob. Compare the bytes with the digest."""
+        """Download a blob. Compare the bytes with the digest. `Range: bytes=N-` continues after N bytes."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "content"))
         return self._bytes(request)
 
@@ -475,6 +536,12 @@ class ArtifactsCalls(Calls):
         """List the results of lint and smoke runs of the artifact, newest first."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
         return self._pages(Evidence, request)
+
+    def garbage(self, project_id: str) -> Pages[GarbageArtifact]:
+        """List what a collection would remove: artifacts that no app version and no instance refers to, with reason, time and
+        bytes. Nothing is changed. Active, canary and revoked artifacts are never listed."""
+        request = Request(method="GET", path=path_of("projects", project_id, "artifact-garbage"))
+        return self._pages(GarbageArtifact, request)
 
     async def move(
         self,
@@ -738,7 +805,7 @@ class ControllerCalls(Calls):
         version: str | None = None,
         generation: int | None = None,
     ) -> HeartbeatAccepted:
-        """Report that a replica of this controller is there. Without one, launches of its app get `no_controller`."""
+        """Report that a replica of this controller is alive. Without one, launches of its app get `no_controller`."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "controller", "heartbeat"),
@@ -755,14 +822,20 @@ class ControllerCalls(Calls):
         return self._pages(ServedInstance, request)
 
     async def poll(
-        self, project_id: str, *, claimed: bool | None = None, replica: str | None = None, wait: int | None = None
+        self,
+        project_id: str,
+        *,
+        claimed: bool | None = None,
+        replica: str | None = None,
+        wait: int | None = None,
+        without_tenant: Sequence[str] | None = None,
     ) -> Sequence[WorkItem]:
         """List the operations that no controller works on, of this project and of tenants that consent, in turns. Only apps that
         the service account is bound to are listed."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "controller", "work"),
-            query={"claimed": claimed, "replica": replica, "wait": wait},
+            query={"claimed": claimed, "replica": replica, "wait": wait, "without_tenant": without_tenant},
             timeout=wait_timeout(wait),
         )
         return await self._items(WorkItem, request)
@@ -790,14 +863,15 @@ class ControllerCalls(Calls):
         self,
         project_id: str,
         instance_id: str,
-        status: str,
         generation: int,
         *,
         access_bundle: Mapping[str, object] | None = None,
+        expected_runtime: Mapping[str, object] | None = None,
         members: Sequence[MemberHealth | Mapping[str, object]] | None = None,
         mode: Mode | Mapping[str, object] | None = None,
         reasons: Sequence[ReasonReport | Mapping[str, object]] | None = None,
         runtime: Mapping[str, object] | None = None,
+        status: str | None = None,
     ) -> HealthAccepted:
         """Report the health of an instance, as its controller, on its own schedule. Members and operations count too: see the
         answer."""
@@ -805,13 +879,15 @@ class ControllerCalls(Calls):
             method="PUT",
             path=path_of("projects", project_id, "instances", instance_id, "health"),
             body=body_of(
-                {"status": status, "generation": generation},
+                {"generation": generation},
                 {
                     "access_bundle": access_bundle,
+                    "expected_runtime": expected_runtime,
                     "members": members,
                     "mode": mode,
                     "reasons": reasons,
                     "runtime": runtime,
+                    "status": status,
                 },
             ),
         )
@@ -833,6 +909,25 @@ class ControllerCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(UsageReported, request)
+
+    async def usage_access(
+        self,
+        project_id: str,
+        instance_id: str,
+        public_key: str,
+        *,
+        source_addresses: Sequence[str] | None = None,
+        generation: int | None = None,
+    ) -> UsageAccess:
+        """Sign SSH certificates that let the app's controller read what the instance's hosts have counted, and nothing else.
+        They last minutes."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "usage-access"),
+            body=body_of({"public_key": public_key}, {"source_addresses": source_addresses}),
+            headers=if_match(generation),
+        )
+        return await self._read(UsageAccess, request)
 
 
 class ControllerBindingsCalls(Calls):
@@ -873,7 +968,7 @@ class ControllerConsentsCalls(Calls):
         project_ids: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> ControllerConsent:
-        """Consent to the controller of an app working in the tenant's projects. Given again, it holds for what is named now."""
+        """Let the controller of an app work in the tenant's projects. A repeated consent replaces the earlier one."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "controller-consents"),
@@ -1157,14 +1252,14 @@ class InstancesCalls(Calls):
 
     async def remove_served_project(
         self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
-    ) -> InstanceServes:
+    ) -> ServedProjectChanged:
         """Stop serving a project. Its members must be removed first; its usage stays recorded."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
             headers=if_match(generation),
         )
-        return await self._read(InstanceServes, request)
+        return await self._read(ServedProjectChanged, request)
 
     async def repair(
         self,
@@ -1274,14 +1369,14 @@ class InstancesCalls(Calls):
 
     async def set_served_project(
         self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
-    ) -> InstanceServes:
+    ) -> ServedProjectChanged:
         """Serve a further project of the tenant. You must administer both; a running instance is reconciled immediately."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
             headers=if_match(generation),
         )
-        return await self._read(InstanceServes, request)
+        return await self._read(ServedProjectChanged, request)
 
     async def show(self, project_id: str, instance_id: str) -> Instance:
         """Show an instance: its inputs, what its controller reports, its health, and what can be requested next."""
@@ -1676,7 +1771,8 @@ class PlacementsCalls(Calls):
         instance_id: str | None = None,
         version: str | None = None,
     ) -> Pages[PlacementCandidate]:
-        """List the allocations that could take the app, and for each component every reason why one cannot."""
+        """List the allocations that could take the app, and for each component every reason why one cannot. A draft of the project
+        is answered for before it is on trial, so that a smoke launch of it can be placed."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "placements"),
@@ -1793,6 +1889,32 @@ class ProjectsCalls(Calls):
         return self._pages(Project, request)
 
 
+class ProvidedAppsCalls(Calls):
+    async def report(
+        self,
+        project_id: str,
+        slug: str,
+        display_name: str,
+        state: str,
+        *,
+        detail: str | None = None,
+        generation: int | None = None,
+    ) -> ProvidedApp:
+        """Report the state of one of the platform's own apps, from the platform's own project."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "provided-apps", slug),
+            body=body_of({"display_name": display_name, "state": state}, {"detail": detail}),
+            headers=if_match(generation),
+        )
+        return await self._read(ProvidedApp, request)
+
+    async def list(self, project_id: str) -> Sequence[ProvidedApp]:
+        """List the platform's own apps by name: whether each is provided, and what to do if it is not."""
+        request = Request(method="GET", path=path_of("projects", project_id, "provided-apps"))
+        return await self._items(ProvidedApp, request)
+
+
 class PublishIntentsCalls(Calls):
     async def cancel(self, project_id: str, publish_intent_id: str, *, generation: int | None = None) -> PublishIntent:
         """Cancel an open publish intent and remove the bytes that were sent for it. An intent that is being checked continues."""
@@ -1821,6 +1943,7 @@ class PublishIntentsCalls(Calls):
         kind: str,
         name: str,
         *,
+        digest: str | None = None,
         media_type: str | None = None,
         size_bytes: int | None = None,
         generation: int | None = None,
@@ -1829,7 +1952,40 @@ class PublishIntentsCalls(Calls):
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents"),
-            body=body_of({"kind": kind, "name": name}, {"media_type": media_type, "size_bytes": size_bytes}),
+            body=body_of(
+                {"kind": kind, "name": name}, {"digest": digest, "media_type": media_type, "size_bytes": size_bytes}
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(PublishIntent, request)
+
+    async def parts(
+        self, project_id: str, publish_intent_id: str, *, after: int | None = None, limit: int | None = None
+    ) -> UploadParts:
+        """List parts of an upload: which have arrived, and where to send the others. Parts may be sent in any order, and more than
+        once; an interrupted upload continues with the missing ones."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "publish-intents", publish_intent_id, "parts"),
+            body=body_of({}, {"after": after, "limit": limit}),
+        )
+        return await self._read(UploadParts, request)
+
+    async def refer(
+        self,
+        project_id: str,
+        name: str,
+        reference: str,
+        *,
+        credential: PullCredentialSet | Mapping[str, object] | None = None,
+        generation: int | None = None,
+    ) -> PublishIntent:
+        """Register an image that stays in an external registry. The platform reads its manifest at once; `registered` means that
+        it has the digest. Registering it again replaces the credential."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "external-images"),
+            body=body_of({"name": name, "reference": reference}, {"credential": credential}),
             headers=if_match(generation),
         )
         return await self._read(PublishIntent, request)
@@ -1849,9 +2005,20 @@ class PublishIntentsCalls(Calls):
         )
         return await self._read(UploadedContent, request)
 
-    def list(self, project_id: str) -> Pages[PublishIntent]:
+    async def upload_part(self, project_id: str, publish_intent_id: str, number: str, content: Content) -> UploadedPart:
+        """Upload one part of a blob, where the platform keeps blobs in its own directory. A repetition replaces the part."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "publish-intents", publish_intent_id, "parts", number),
+            content=content,
+        )
+        return await self._read(UploadedPart, request)
+
+    def list(self, project_id: str, *, digest: str | None = None) -> Pages[PublishIntent]:
         """List the publish intents of the project, newest first. Ended intents are deleted after a while."""
-        request = Request(method="GET", path=path_of("projects", project_id, "publish-intents"))
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "publish-intents"), query={"digest": digest}
+        )
         return self._pages(PublishIntent, request)
 
 
@@ -2245,13 +2412,14 @@ class SshAccessCalls(Calls):
         public_key: str,
         *,
         minutes: int | None = None,
+        source_addresses: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> SshCertificate:
         """Sign a login certificate for an active allocation, valid for an hour at most. Nothing secret is stored or sent."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates"),
-            body=body_of({"public_key": public_key}, {"minutes": minutes}),
+            body=body_of({"public_key": public_key}, {"minutes": minutes, "source_addresses": source_addresses}),
             headers=if_match(generation),
         )
         return await self._read(SshCertificate, request)
@@ -2280,14 +2448,23 @@ class SshAccessCalls(Calls):
         await self._discard(request)
 
     async def for_operation(
-        self, project_id: str, operation_id: str, lease_token: str, public_key: str, *, generation: int | None = None
+        self,
+        project_id: str,
+        operation_id: str,
+        lease_token: str,
+        public_key: str,
+        *,
+        source_addresses: Sequence[str] | None = None,
+        generation: int | None = None,
     ) -> MachineAccess:
         """Sign SSH certificates for the allocations of an operation whose lease you have. They last an hour at most and end with
         the operation."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "machine-access"),
-            body=body_of({"lease_token": lease_token, "public_key": public_key}, {}),
+            body=body_of(
+                {"lease_token": lease_token, "public_key": public_key}, {"source_addresses": source_addresses}
+            ),
             headers=if_match(generation),
         )
         return await self._read(MachineAccess, request)
@@ -2492,14 +2669,23 @@ class TrustCalls(Calls):
         return await self._read(TrustKey, request)
 
     async def set_policy(
-        self, tenant_id: str, require_signature: bool, reason: str, *, generation: int | None = None
+        self,
+        tenant_id: str,
+        require_signature: bool,
+        reason: str,
+        *,
+        require_smoke_launch: bool | None = None,
+        generation: int | None = None,
     ) -> TrustPolicy:
         """Set whether the tenant requires signatures. With `require_signature` it launches only what one of its trust keys
         signed."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "trust-policy"),
-            body=body_of({"require_signature": require_signature, "reason": reason}, {}),
+            body=body_of(
+                {"require_signature": require_signature, "reason": reason},
+                {"require_smoke_launch": require_smoke_launch},
+            ),
             headers=if_match(generation),
         )
         return await self._read(TrustPolicy, request)
@@ -2646,6 +2832,7 @@ class CallGroups:
         self.placements = PlacementsCalls(transport)
         self.platform_keys = PlatformKeysCalls(transport)
         self.projects = ProjectsCalls(transport)
+        self.provided_apps = ProvidedAppsCalls(transport)
         self.publish_intents = PublishIntentsCalls(transport)
         self.quotas = QuotasCalls(transport)
         self.receipts = ReceiptsCalls(transport)

@@ -17,6 +17,7 @@ __all__ = [
     "AppVersion",
     "AppVersionDetail",
     "Artifact",
+    "ArtifactCollection",
     "AuditRecord",
     "CandidateComponent",
     "CatalogApp",
@@ -48,6 +49,7 @@ __all__ = [
     "Evidence",
     "FailureReason",
     "FailureReport",
+    "GarbageArtifact",
     "HealthAccepted",
     "HealthReason",
     "HeartbeatAccepted",
@@ -60,7 +62,6 @@ __all__ = [
     "InstanceSecret",
     "InstanceSecretChanged",
     "InstanceSecrets",
-    "InstanceServes",
     "InstanceStarted",
     "InstanceSummary",
     "InstanceTimeline",
@@ -106,8 +107,11 @@ __all__ = [
     "PlatformKey",
     "ProgressReport",
     "Project",
+    "ProvidedApp",
     "PublishFailure",
     "PublishIntent",
+    "PullCredentialSet",
+    "PushTarget",
     "Quota",
     "ReasonReport",
     "Receipt",
@@ -116,7 +120,6 @@ __all__ = [
     "ReceiptForce",
     "ReceiptLine",
     "ReceiptProblem",
-    "RegistryPlace",
     "RegistryToken",
     "ReplaceTarget",
     "RetentionPeriod",
@@ -128,6 +131,7 @@ __all__ = [
     "SecretValue",
     "ServedInstance",
     "ServedProject",
+    "ServedProjectChanged",
     "ServedProjects",
     "ServiceAccount",
     "ServiceAccountCertificate",
@@ -136,12 +140,12 @@ __all__ = [
     "Sku",
     "Slot",
     "SlotCounts",
+    "SshAddress",
     "SshCa",
     "SshCertificate",
     "SshGrant",
     "SshKey",
     "SshTarget",
-    "SshWayIn",
     "StepReport",
     "Task",
     "Tenant",
@@ -154,8 +158,12 @@ __all__ = [
     "TrustPolicy",
     "UnconfirmedNodes",
     "UnreachableAllocation",
+    "UploadPart",
+    "UploadParts",
     "UploadTicket",
     "UploadedContent",
+    "UploadedPart",
+    "UsageAccess",
     "UsageRecord",
     "UsageReport",
     "UsageReported",
@@ -222,7 +230,7 @@ class Allocation(Resource, AllocationTraits):
     # Why the allocation is not healthy, and what is planned for its host.
     health_reasons: list[AllocationHealthReason] = field(default_factory=list)
     # Where to log in, once the allocation is active.
-    ssh: SshWayIn | None = None
+    ssh: SshAddress | None = None
     # Whether the wipe is proven: null until the release has ended, false permanently after a forced clean-up.
     wipe_verified: bool | None = None
     # The grade that the wipe must reach: the higher of the SKU's and the tenant's when the release began. Null before.
@@ -309,7 +317,7 @@ class AppVersion(Resource):
     # Digest of the manifest's content, independent of its formatting.
     content_digest: str = ""
     status: str = ""
-    # Of a canary: how many of a hundred projects get it.
+    # For a canary: the percentage of projects that get it.
     canary_percent: int | None = None
     # Launches take another active version: deprecate this one once nobody needs it.
     superseded: bool = False
@@ -323,6 +331,8 @@ class AppVersion(Resource):
     activated_at: datetime | None = None
     deprecated_at: datetime | None = None
     retired_at: datetime | None = None
+    # Since when the publishing project may launch this draft; null: it may not.
+    trial_since: datetime | None = None
     # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
     # Names of the actions that your roles and the state of the resource allow now.
@@ -348,6 +358,10 @@ class Artifact(Resource):
     media_type: str = ""
     # For an image: the reference to pull, by digest.
     reference: str | None = None
+    # Host of the external registry that has the image; null: the platform's own.
+    registry: str | None = None
+    # Whether the image is pulled with a credential of its publisher. Only its own tenant can launch it.
+    has_credential: bool = False
     # Stage of the artifact. Only active artifacts and canaries are launched.
     stage: str = ""
     stage_since: datetime | None = None
@@ -372,6 +386,16 @@ class Artifact(Resource):
     generation: int = 0
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactCollection(Resource):
+    # What is being deleted.
+    items: list[GarbageArtifact] = field(default_factory=list)
+    # Bytes that this frees.
+    size_bytes: int = 0
+    # Send as `after` to continue; null when all artifacts were examined.
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -471,7 +495,7 @@ class CatalogVersion(Resource):
     # Version of the runtime, which differs from the app's.
     runtime_version: str = ""
     status: str = ""
-    # Of a canary: how many of a hundred projects get it.
+    # For a canary: the percentage of projects that get it.
     canary_percent: int | None = None
     # Why the version is deprecated, and what to do.
     notice: str | None = None
@@ -590,6 +614,8 @@ class ControllerInstance(Resource):
     runtime: Mapping[str, object] | None = None
     # What you reported last.
     access_bundle: Mapping[str, object] | None = None
+    # When the instance was created. Usage before it is refused.
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -854,7 +880,11 @@ class Evidence(Resource):
     passed: bool = False
     tool: str = ""
     summary: str = ""
-    # Id of the user or service account.
+    # Source of the evidence: the `platform` itself, its `publisher`, or a run for `development`, which counts for no promotion.
+    source: str = ""
+    # The operation that showed it; null if none did.
+    operation_id: str | None = None
+    # Id of the user or service account; `system` for the platform.
     submitted_by: str = ""
     created_at: datetime | None = None
 
@@ -871,6 +901,25 @@ class FailureReason(Resource):
     retryable: bool = False
     # The host task that failed, if one did.
     phase: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GarbageArtifact(Resource):
+    """An artifact that no app version and no instance refers to."""
+
+    id: str
+    name: str = ""
+    kind: str = ""
+    digest: str = ""
+    stage: str = ""
+    # Bytes that its removal frees; 0 for an image in an external registry.
+    size_bytes: int = 0
+    # Why it can be removed, for people.
+    reason: str = ""
+    # When its grace period ends.
+    collectable_at: datetime | None = None
+    # Whether a collection would remove it now.
+    due: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -958,7 +1007,7 @@ class InstanceSummary(Resource):
     app_id: str = ""
     app_slug: str = ""
     version: str = ""
-    # Version of the runtime, which differs from the app's.
+    # Version of the runtime, which differs from the app's: as the running app reports it, or else as the version declares it.
     runtime_version: str | None = None
     # Digest of the artifact that the instance runs.
     digest: str | None = None
@@ -975,6 +1024,8 @@ class InstanceSummary(Resource):
     failure: OperationFailure | None = None
     # Number of members in each status.
     member_counts: Mapping[str, int] = field(default_factory=dict)
+    # Shape of the allocations that the members are on; `mixed`: of several; null: there is no member.
+    bound_capacity_shape: str | None = None
     # The live operation on the whole instance.
     operation_id: str | None = None
     # The newest operation on the whole instance, live or ended.
@@ -1004,7 +1055,13 @@ class Instance(InstanceSummary):
     placement_intent: list[PlacementIntent] = field(default_factory=list)
     # Projects that the instance serves, its own first.
     projects: list[InstanceProject] = field(default_factory=list)
-    # Versions, endpoints and details that the controller reported last; null before.
+    # The `runtime_version` of the manifest. While another one runs, the health has the reason `runtime_version_mismatch`.
+    declared_runtime_version: str | None = None
+    # How the version's image runs, as its manifest says; null: a controller of the app's own knows, or each component has its own.
+    runtime_profile: Mapping[str, object] | None = None
+    # The runtime profiles that components have of their own, by the component's key.
+    component_profiles: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # Versions, endpoints and details that the controller reported last; null before. `runtime_version` is compared with the declared one.
     runtime: Mapping[str, object] | None = None
     # Commands, paths and endpoints for people, as the controller reported them last. Never a secret. Null before that, and once the instance is decommissioned.
     access_bundle: Mapping[str, object] | None = None
@@ -1140,14 +1197,6 @@ class InstanceSecrets(Resource):
     instance_id: str = ""
     # The secrets that the version's manifest declares, in its order.
     items: list[InstanceSecret] = field(default_factory=list)
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceServes(Resource):
-    """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
-
-    instance: Instance
-    operation: Operation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1720,6 +1769,25 @@ class Project(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProvidedApp(Resource):
+    """One of the platform's own apps: whether it is provided, and why not."""
+
+    # Name of the app in GPUAAS_PLATFORM_APPS.
+    name: str = ""
+    display_name: str = ""
+    # preparing: a part of it, such as its image, is being made. provided: it is published, and its controller runs. unavailable: it cannot be provided now; the platform tries again.
+    state: str = ""
+    # The state as a sentence.
+    message: str = ""
+    # What to do to get the app; null if there is nothing to do.
+    next_step: str | None = None
+    # What the platform does now, or why it cannot provide the app. Only operators of the platform see it.
+    detail: str | None = None
+    # When the state was reported.
+    reported_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PublishFailure(Resource):
     # A stable code; see contract/error-codes.json.
     code: str = ""
@@ -1740,15 +1808,19 @@ class PublishIntent(Resource):
     media_type: str = ""
     # Announced size; null if none was announced.
     size_bytes: int | None = None
-    # The digest that the publisher registered; null before.
+    # The image in an external registry; null for bytes that are sent here.
+    reference: str | None = None
+    # The digest that the publisher announced or registered; null before.
     digest: str | None = None
+    # Size of each part of an upload in parts; the last may be smaller. Null: the bytes are sent as a whole.
+    part_bytes: int | None = None
     state: str = ""
     # When the intent expires; null once it has ended.
     deadline_at: datetime | None = None
-    # Where to upload the blob of an open intent.
+    # Where to upload the blob of an open intent as a whole; null if it is too large for one request.
     upload: UploadTicket | None = None
     # Where to push the image of an open intent.
-    push: RegistryPlace | None = None
+    push: PushTarget | None = None
     # Why the intent failed; otherwise null.
     failure: PublishFailure | None = None
     # Id of the artifact, once `registered`.
@@ -1762,6 +1834,16 @@ class PublishIntent(Resource):
     generation: int = 0
     # Names of the actions that your roles and the state of the resource allow now.
     allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushTarget(Resource):
+    """Push here with any OCI client: `<registry>/<repository>:<any tag>`."""
+
+    # Host and port of the registry.
+    registry: str = ""
+    # Repository of this project and name.
+    repository: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1836,14 +1918,14 @@ class ReceiptCheck(Resource):
     name: str = ""
     # absent: nothing is left. left: something is left. not_seen: the host could not examine it.
     verdict: str = ""
-    # Entries of the footprint.
-    looked_for: list[str] = field(default_factory=list)
+    # What it looked for: entries of the footprint, or serials of certificates.
+    entries: list[str] = field(default_factory=list)
     # What was found, leftovers first. A long list is shortened.
     found: list[ReceiptFinding] = field(default_factory=list)
     # Total number of leftovers.
     left: int = 0
     # Items that are new since the allocation became active and that no footprint names.
-    noted: list[str] = field(default_factory=list)
+    not_in_footprint: list[str] = field(default_factory=list)
     # Number of items that were examined. 0 proves nothing.
     examined: int = 0
     # Why the host could not examine it; otherwise empty.
@@ -1876,16 +1958,6 @@ class ReceiptProblem(Resource):
     message: str = ""
     # What a person should do next.
     next_step: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegistryPlace(Resource):
-    """Push here with any OCI client: `<registry>/<repository>:<any tag>`."""
-
-    # Host and port of the registry.
-    registry: str = ""
-    # Repository of this project and name.
-    repository: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1929,8 +2001,11 @@ class RoleBinding(Resource):
 class RuntimeSecret(Resource):
     """A sealed JSON object with `username` and `password`, and either `registry` with `reference`, or `url`.
 
-    `trust` has the platform's own authorities: a registry or an API with a certificate of theirs is the right one. `tls` is
-    false for a registry that speaks plain HTTP."""
+        `trust` has the certificates of the platform's own authorities, which sign for its registry and its API. `tls` is false
+    for a registry that speaks plain HTTP. For an image in an external registry, `username` and `password` are the
+    publisher's for that registry, or empty for a public image. `size_bytes` is the compressed size of all layers of an image.
+    For an image, `signature_policy` is the trust policy of the tenant that launches: `require_signature`, and its `keys` that
+    are not revoked, each with `fingerprint`, `algorithm` and `public_key` (PEM). The host checks the image by this policy."""
 
     id: str
     purpose: str = ""
@@ -1999,6 +2074,14 @@ class ServedProject(Resource):
     since: datetime | None = None
     # Id of the user or service account.
     added_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedProjectChanged(Resource):
+    """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
+
+    instance: Instance
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2094,6 +2177,16 @@ class SlotCounts(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SshAddress(Resource):
+    # Name or IP address of the host.
+    address: str = ""
+    # Port of the host's sshd.
+    port: int = 0
+    # The user name to log in with.
+    user: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SshCa(Resource):
     # Authorities that hosts trust for logins.
     user_ca_keys: list[str] = field(default_factory=list)
@@ -2117,6 +2210,8 @@ class SshCertificate(Resource):
     host_ca_keys: list[str] = field(default_factory=list)
     # A line for known_hosts that trusts the host CA for this address and for `-o HostKeyAlias=<allocation id>`.
     known_hosts_line: str = ""
+    # Networks that the host accepts the certificate from. Empty: it accepts it from everywhere, because the operator has turned the check off.
+    source_addresses: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2148,16 +2243,6 @@ class SshKey(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class SshTarget(Resource):
-    # Name or IP address of the host.
-    address: str = ""
-    # Port of the host's sshd.
-    port: int = 0
-    # The user name to log in with.
-    user: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SshWayIn(Resource):
     # Name or IP address of the host.
     address: str = ""
     # Port of the host's sshd.
@@ -2221,7 +2306,7 @@ class Terminal(Resource):
     project_id: str = ""
     allocation_id: str = ""
     status: str = ""
-    # Path of the WebSocket. Only the person who opened the terminal can connect, once. Binary frames are bytes in both directions. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you receive `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "sentence"}`, after which it closes.
+    # Path of the WebSocket. Only the person who opened the terminal can connect, once. Binary frames are bytes in both directions. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you receive `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "message"}`, after which it closes.
     stream: str = ""
     # Id of the user or service account.
     opened_by: str = ""
@@ -2240,7 +2325,7 @@ class Terminal(Resource):
     # Why the terminal ended.
     reason: str | None = None
     # Why the terminal ended, for people.
-    sentence: str | None = None
+    message: str | None = None
     # Exit status of the shell, if the shell ended by itself.
     exit_status: int | None = None
     # Bytes of input, counted at the end.
@@ -2329,6 +2414,8 @@ class TrustPolicy(Resource):
     tenant_id: str = ""
     # Whether the tenant launches only artifacts that one of its trust keys signed.
     require_signature: bool = False
+    # Whether images, and files that an app version names, are staged only after the platform itself has launched them.
+    require_smoke_launch: bool = False
     # Id of the person who set the policy; null while it is the default.
     updated_by: str | None = None
     updated_at: datetime | None = None
@@ -2339,7 +2426,7 @@ class TrustPolicy(Resource):
 @dataclass(frozen=True, kw_only=True)
 class UnconfirmedNodes(Resource):
     # Number of these nodes that are alive.
-    heard: int = 0
+    alive: int = 0
     # Number of these nodes, lost ones included.
     total: int = 0
     # Names of the first twenty nodes, lost ones last.
@@ -2351,6 +2438,30 @@ class UnreachableAllocation(Resource):
     allocation_id: str = ""
     # State of the allocation, which is why nobody can log in.
     state: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadPart(Resource):
+    # Number of the part, from 1.
+    number: int = 0
+    # Where the part begins in the blob.
+    offset: int = 0
+    # Size of the part. Another size is refused.
+    size_bytes: int = 0
+    # Whether the part has arrived.
+    received: bool = False
+    # Where to send the part; null once it has arrived. A URL of a bucket is valid for an hour.
+    upload: UploadTicket | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadParts(Resource):
+    # Number of all parts.
+    count: int = 0
+    # When the intent expires unless more parts are requested or sent.
+    deadline_at: datetime | None = None
+    # Parts in the order of their numbers.
+    parts: list[UploadPart] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2374,6 +2485,23 @@ class UploadedContent(Resource):
     # Digest of the received bytes. Compare it with yours before you complete the intent.
     digest: str = ""
     size_bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadedPart(Resource):
+    number: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageAccess(Resource):
+    """Certificates that print what hosts have counted for one instance, whatever command is requested."""
+
+    instance_id: str = ""
+    # When all of these certificates expire.
+    valid_before: datetime | None = None
+    # One certificate for each allocation of the instance that can be reached; its principal is the allocation's id.
+    certificates: list[SshCertificate] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2518,6 +2646,16 @@ class ProgressReport:
     message: str | None = None
     # 0 to 100.
     percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullCredentialSet:
+    """A user name and a password for one external registry. They are sealed at once and never shown."""
+
+    # The user name, without a colon.
+    username: str
+    # The password, or a token of the registry. It should permit only pulls: hosts get it to pull the image.
+    password: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

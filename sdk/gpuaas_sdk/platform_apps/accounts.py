@@ -94,7 +94,7 @@ class ControllerAccounts:
         return None
 
     async def _works(self, account_id: str, file: Path) -> bool:
-        """Whether the stored secret is of a living key."""
+        """Whether the account can sign in with the stored secret."""
         secret = read_secret(file)
         if not secret:
             return False
@@ -105,7 +105,7 @@ class ControllerAccounts:
         return True
 
     async def _new_key(self, account_id: str) -> str:
-        """Create a key. Where there are too many, those of machines that are gone, the one made first goes."""
+        """Create a key. If the account has too many, from machines that are gone, the oldest key is deleted first."""
         accounts = self.api.service_accounts
         try:
             made = await accounts.create_key(self.project_id, account_id)

@@ -1,16 +1,14 @@
 """A controller as a child process. It ends with its parent, even when that one is killed."""
 
 import asyncio
-import ctypes
 import logging
-import os
-import signal
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_PR_SET_PDEATHSIG = 1
-STOP_SECONDS = 8.0  # less than who supervises this process gives it
+from gpuaas_sdk.child_process import end_with_parent
+
+STOP_SECONDS = 8.0  # less than the time that this process's supervisor allows
 log = logging.getLogger(__name__)
 
 
@@ -23,34 +21,24 @@ class ControllerProcess:
     async def run(self) -> int:
         """Run it once and return how it ended. When this is cancelled it is asked to stop, and killed if it does not."""
         process = await asyncio.create_subprocess_exec(
-            *self.command, env=dict(self.environment), stdin=DEVNULL, preexec_fn=_ending_with_parent()
+            *self.command, env=dict(self.environment), stdin=DEVNULL, preexec_fn=end_with_parent(own_group=True)
         )
         log.info("Controller of %s started: process %d", self.name, process.pid)
         try:
             return await process.wait()
         finally:
-            await self._stop(process)
+            await stop(process, f"Controller of {self.name}")
 
-    async def _stop(self, process: Process) -> None:
-        if process.returncode is not None:
-            return
-        process.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            log.warning("Controller of %s did not stop in %g s and is killed", self.name, STOP_SECONDS)
-            process.kill()
+
+async def stop(process: Process, called: str) -> None:
+    """Ask a child to stop, and kill it if it does not."""
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
             await process.wait()
-
-
-def _ending_with_parent() -> Callable[[], None]:
-    libc, parent = ctypes.CDLL(None), os.getpid()
-
-    def bind() -> None:
-        os.setpgid(0, 0)  # the terminal's Ctrl-C reaches the supervisor alone, which stops the rest in order
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return bind
+    except TimeoutError:
+        log.warning("%s did not stop in %g s and is killed", called, STOP_SECONDS)
+        process.kill()
+        await process.wait()

@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Literal
 
+from gpuaas_sdk.image_layouts import ImageLayout
 from gpuaas_sdk.signatures import digest_of
 
 GROUP = "gpuaas.apps"
@@ -24,7 +26,11 @@ class PlatformApp:
     """
 
     manifest: str = ""  # the text; `{digest}` stands for the digest of the artifact
-    artifact: Path | None = None  # the file that is published as the artifact
+    title: str = ""  # how people know it, where there is no manifest yet
+    artifact: Path | None = None  # what is published as the artifact: a file, or the folder of an image in OCI's layout
+    artifact_kind: Literal["blob", "oci"] = "blob"  # oci: an image, so that the platform needs a registry
+    # The command that makes what is still missing; what it prints is its progress. Then the package is asked again.
+    prepare: Sequence[str] = ()
     media_type: str = "application/octet-stream"
     # Checks the artifact before it is published, and returns what it saw, as `lint` and `smoke`; else it raises AppNotReady.
     check: Callable[[Path], Mapping[str, str]] | None = None
@@ -41,19 +47,23 @@ class PlatformApp:
     def version(self) -> str:
         return self._top_level("version")
 
+    @property
+    def display_name(self) -> str:
+        return self._top_level("display_name", r"(?:(?![\"'#]).)+") or self.title
+
     def digest(self) -> str:
-        """The digest of the artifact's bytes. It reads all of them."""
+        """The digest of the artifact: of all bytes of a file, or of the manifest of an image."""
         if self.artifact is None:
             raise AppNotReady("It has a manifest and names no artifact.")
-        return digest_of(self.artifact)
+        return ImageLayout(self.artifact).digest if self.artifact_kind == "oci" else digest_of(self.artifact)
 
     def manifest_of(self, digest: str) -> str:
         return self.manifest.replace(DIGEST, digest)
 
-    def _top_level(self, key: str) -> str:
+    def _top_level(self, key: str, value: str = r"[^\s\"'#]+") -> str:
         """The value of a line of the manifest. Such lines are plain: the platform checks the whole of it."""
-        found = re.search(rf"^{key}:\s*[\"']?([^\s\"'#]+)", self.manifest, re.MULTILINE)
-        return found.group(1) if found else ""
+        found = re.search(rf"^{key}:\s*[\"']?({value})", self.manifest, re.MULTILINE)
+        return found.group(1).strip() if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class InstalledApp:
 
 
 def installed_apps(wanted: str) -> list[InstalledApp]:
-    """The apps of installed packages, by name. `wanted` is `all`, `none`, or names with commas."""
+    """The apps of installed packages, by name. `wanted` is `all`, `none`, or names separated by commas."""
     names = {one.strip() for one in wanted.split(",") if one.strip()}
     if names <= {NONE}:
         return []

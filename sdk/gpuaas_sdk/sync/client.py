@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from gpuaas_sdk.credentials import ClientCertificate, Credentials, Token, TokenStore
 from gpuaas_sdk.generated.models import Event, Terminal
@@ -12,10 +13,12 @@ from gpuaas_sdk.generated.sync import CallGroups
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.sync.access_credentials import AccessCredentials
 from gpuaas_sdk.sync.allocations import Allocations
-from gpuaas_sdk.sync.artifacts import Artifacts, PublishIntents
+from gpuaas_sdk.sync.artifacts import AppVersions, Artifacts, PublishIntents
 from gpuaas_sdk.sync.events import Events
 from gpuaas_sdk.sync.logs import Logs
 from gpuaas_sdk.sync.operations import Instances, Operations
+from gpuaas_sdk.sync.source_addresses import SourceAddresses
+from gpuaas_sdk.sync.ssh_access import Controller, SshAccess
 from gpuaas_sdk.sync.tokens import TokenManager
 from gpuaas_sdk.sync.transport import Transport, WebSocketTarget
 from gpuaas_sdk.sync.wait import wait_for
@@ -31,12 +34,15 @@ class Client(CallGroups):
 
     access_credentials: AccessCredentials
     allocations: Allocations
+    app_versions: AppVersions
     artifacts: Artifacts
+    controller: Controller
     events: Events
     instances: Instances
     logs: Logs
     operations: Operations
     publish_intents: PublishIntents
+    ssh_access: SshAccess
 
     def __init__(
         self,
@@ -66,14 +72,18 @@ class Client(CallGroups):
         )
         super().__init__(transport)
         self._transport = transport
-        self.access_credentials = AccessCredentials(transport)
+        sources = SourceAddresses(urlsplit(base_url).hostname)
+        self.access_credentials = AccessCredentials(transport, sources)
         self.allocations = Allocations(transport)
+        self.app_versions = AppVersions(transport)
         self.artifacts = Artifacts(transport)
+        self.controller = Controller(transport, sources)
         self.events = Events(transport)
         self.instances = Instances(transport)
         self.logs = Logs(transport)
         self.operations = Operations(transport)
         self.publish_intents = PublishIntents(transport)
+        self.ssh_access = SshAccess(transport, sources)
 
     def sign_in(self, credentials: Credentials) -> Token:
         """Trades credentials for a token without using it here, for example to store it for a later client."""

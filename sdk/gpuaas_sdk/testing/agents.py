@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpuaas_sdk.testing.child_process import ending_with_test
+
 
 @dataclass
 class SimulatedAgents:
@@ -18,7 +20,8 @@ class SimulatedAgents:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(self.bundle_file)]
-        self.process = subprocess.Popen([*command, "--key-seed", self.seed, *self.arguments], stderr=subprocess.DEVNULL)
+        command += ["--key-seed", self.seed, *self.arguments]
+        self.process = subprocess.Popen(ending_with_test(command), stderr=subprocess.DEVNULL)
 
     def kill(self) -> None:
         if self.process is not None:

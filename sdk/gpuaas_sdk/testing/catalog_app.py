@@ -18,13 +18,14 @@ from gpuaas_sdk.generated.models import (
     Placement,
     ReceiptLine,
 )
+from gpuaas_sdk.promotion import PassedCheck
 from gpuaas_sdk.signatures import digest_of
 from gpuaas_sdk.sync.wait import wait_for
 from gpuaas_sdk.testing.sandbox import Sandbox
 
 DIGEST = "{digest}"  # a placeholder in manifests for the digest of the published bytes
 SETTLE = 120.0
-PROMOTIONS = ("staged", "canary", "active")
+TESTED = [PassedCheck(kind, "testing-kit", "passed") for kind in ("lint", "smoke")]
 
 
 @dataclass
@@ -45,7 +46,7 @@ class CatalogApp:
             source = Path(folder) / "artifact"
             source.write_bytes(content)
             digest = digest_of(source)
-            if not list(admin.artifacts.list(project, digest=digest)):
+            if admin.artifacts.find(project, digest) is None:
                 self._publish_blob(source, digest)
         version = admin.app_versions.register(project, manifest.replace(DIGEST, digest))
         return admin.app_versions.activate(project, version.app_id, version.id)
@@ -60,11 +61,8 @@ class CatalogApp:
         made = admin.publish_intents.wait_until_checked(project, intent.id, SETTLE)
         if made.artifact_id is None:
             raise RuntimeError(f"the artifact was not accepted: {made}")
-        for kind in ("lint", "smoke"):
-            admin.artifacts.add_evidence(project, made.artifact_id, kind, True, tool="testing-kit", summary="passed")
-        for stage in PROMOTIONS:
-            percent = 100 if stage == "canary" else None
-            admin.artifacts.move(project, made.artifact_id, stage, "for a test", canary_percent=percent)
+        artifact = admin.artifacts.show(project, made.artifact_id)
+        admin.artifacts.promote_to(project, artifact, reason="for a test", checks=TESTED)
 
     def controller(self, replica: str = "replica-1") -> ControllerSettings:
         """Creates a service account that may control the app in this project."""

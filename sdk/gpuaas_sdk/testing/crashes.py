@@ -8,7 +8,6 @@ A parent process starts the controller again after each crash, as a service mana
 """
 
 import asyncio
-import ctypes
 import importlib
 import json
 import os
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuaas_sdk.aio import AsyncClient
+from gpuaas_sdk.child_process import end_with_parent
 from gpuaas_sdk.controller import AppController, ControllerClient, ControllerSettings, Replica, connect
 from gpuaas_sdk.controller.failures import Failure
 from gpuaas_sdk.controller.lease import Lease
@@ -32,7 +32,6 @@ from gpuaas_sdk.wire import Document
 # and after the end of the operation is reported.
 CRASH_POINTS = ("claimed", "step_started", "step_done", "step_reported", "ending", "ended")
 _REPORTED = {"running": "step_started", "succeeded": "step_reported"}
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -160,13 +159,11 @@ def _restart_until_stopped(app_name: str, plan: CrashPlan) -> int:
     """Forks one controller after the other until one ends other than by SIGKILL. A fork starts faster than a new process."""
     module, _, name = app_name.partition(":")
     app, settings = getattr(importlib.import_module(module), name), ControllerSettings.from_environment()
-    libc, parent = ctypes.CDLL(None), os.getpid()
+    bind = end_with_parent()
     while True:
         child = os.fork()
         if child == 0:
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:  # the parent ended before the signal was set: nothing would end this child
-                os._exit(1)
+            bind()
             asyncio.run(_run_controller(app(), settings, plan))
             os._exit(0)
         _, status = os.waitpid(child, 0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuaas_sdk import Client, PasswordCredentials
+from gpuaas_sdk.testing.child_process import ending_with_test
 from gpuaas_sdk.testing.ports import free_port
 from gpuaas_sdk.testing.prepared_data import ADMIN_FILE, DATA, copy_prepared_data
 
@@ -44,7 +45,7 @@ class RunningServer:
             "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
             "GPUAAS_AGENT_URLS": json.dumps([url]),
             "GPUAAS_LOG_LEVEL": "INFO",
-            "GPUAAS_PLATFORM_APPS": "none",  # who tests them asks for them
+            "GPUAAS_PLATFORM_APPS": "none",  # a test of these apps turns them on
             **{f"GPUAAS_{name.upper()}": value for name, value in settings.items()},
         }
         environment.pop("GPUAAS_DATABASE_URL", None) if "database_url" not in settings else None
@@ -101,7 +102,7 @@ class RunningServer:
     def _spawn(environment: dict[str, str], directory: Path, log_file: Path) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(directory / ADMIN_FILE)]
         with log_file.open("ab") as log:
-            return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            return subprocess.Popen(ending_with_test(command), env=environment, stdout=log, stderr=log)
 
     def restart(self) -> None:
         """Starts again on the same data, after a stop or a kill."""

@@ -1,11 +1,10 @@
 """Login certificates for allocations: signed, listed, and ended before their time. The host learns of an end by a task."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import queries
-from gpuaas_server.access.grants import audited, require_allocation
+from gpuaas_server.access.grants import record_access_audit, require_allocation
 from gpuaas_server.access.rows import NewCertificate
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
@@ -22,13 +21,15 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.kernel.networks import is_address, parse_address
+from gpuaas_server.kernel.networks import is_address, parse_address, parse_network
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import CertificateRequest, PlatformKey, SshPublicKey, read_public_key
 
+MOST_HOSTS_NAMED = 64  # in a problem
 REVOKERS = frozenset({"platform_admin", "tenant_admin", "project_admin"})
 
 
@@ -38,10 +39,15 @@ async def ssh_certificate_create(
     public = read_public_key(body.public_key)
     allocation = await require_allocation(tx.connection, project_id, allocation_id)
     valid_before = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
-    request = IssueRequest(public, valid_before, authority, sources=requester_sources(tx.actor, settings))
-    [issued] = await certificates_issue(tx, [allocation], request)
-    details = {"serial": issued.serial, "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
-    await audited(tx, allocation, "ssh_certificate_create", allocation_id, details)
+    sources = certificate_sources(tx.actor, body.source_addresses, settings)
+    [issued] = await certificates_issue(tx, [allocation], IssueRequest(public, valid_before, authority, sources))
+    details = {
+        "serial": issued.serial,
+        "fingerprint": public.fingerprint,
+        "until": valid_before.isoformat(),
+        "source_addresses": issued.source_addresses,
+    }
+    await record_access_audit(tx, allocation, "ssh_certificate_create", allocation_id, details)
     return issued
 
 
@@ -55,10 +61,10 @@ async def ssh_certificate_list(
 
 
 async def ssh_certificate_revoke(
-    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateRevoke, caller: Caller
+    tx: Tx, allocation_id: str, body: SshCertificateRevoke, caller: Caller
 ) -> RevokedSshCertificates:
-    """Revoke what was asked for and can still be used; nothing left to revoke is no error."""
-    allocation = await require_allocation(tx.connection, project_id, allocation_id)
+    """Revoke the requested certificates that are still usable. It is no error if there are none."""
+    allocation = await require_allocation(tx.connection, caller.project_id, allocation_id)
     holder = body.issued_to
     if body.serial is not None:
         found = await queries.certificate_holder(tx.connection, allocation_id, body.serial)
@@ -73,7 +79,7 @@ async def ssh_certificate_revoke(
     if revoked:
         await allocations.access_changed(tx, allocation_id)
     details: dict[str, object] = {"serials": revoked, "holder": holder}
-    await audited(tx, allocation, "ssh_certificate_revoke", allocation_id, details, body.reason)
+    await record_access_audit(tx, allocation, "ssh_certificate_revoke", allocation_id, details, body.reason)
     return RevokedSshCertificates(revoked=revoked)
 
 
@@ -91,24 +97,44 @@ async def revoked_serials_of(
 
 
 @dataclass(frozen=True, slots=True)
+class CertificateSources:
+    """Addresses and networks from which a certificate opens anything. None: the operator lets it work from everywhere."""
+
+    networks: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class IssueRequest:
     """One public key that may log in until a time. It ends with the credential, operation or terminal it is issued for."""
 
     public: SshPublicKey
     valid_before: datetime
     authority: PlatformKey
+    sources: CertificateSources
     access_credential_id: str | None = None
     operation_id: str | None = None
     terminal_id: str | None = None
-    # Addresses and networks from which the certificate opens anything; none: from everywhere.
-    sources: Sequence[str] = ()
+    # The only command that the certificate runs, and what it is issued for, as sshd's log shows it.
+    command: str | None = None
+    purpose: str | None = None
 
 
-def requester_sources(requester: Actor, settings: Settings) -> tuple[str, ...]:
-    """Return from where a certificate may be used. A requester on loopback reaches hosts by another address."""
-    if not settings.ssh_certificate_source_check or not is_address(requester.address):
-        return ()
-    return () if parse_address(requester.address).is_loopback else (requester.address,)
+def certificate_sources(requester: Actor, named: Sequence[str], settings: Settings) -> CertificateSources:
+    """Bind a certificate to where its request came from and to what the requester names.
+
+    A requester on loopback reaches hosts by another address, which only the requester knows.
+    """
+    if not settings.ssh_certificate_source_check:
+        return CertificateSources(None)
+    found = [requester.address] if _is_remote(requester.address) else []
+    return CertificateSources(tuple(dict.fromkeys(str(parse_network(one)) for one in (*found, *named))))
+
+
+def _is_remote(text: str) -> bool:
+    if not is_address(text):
+        return False
+    address = parse_address(text)
+    return not (address.is_loopback or address.is_unspecified)
 
 
 async def certificates_issue(
@@ -118,6 +144,15 @@ async def certificates_issue(
     if not login_allocations:
         return []
     targets = {allocation.allocation_id: target_of(allocation) for allocation in login_allocations}
+    sources = wanted.sources.networks
+    if sources is not None and not sources:
+        hosts = sorted({target.address for target in targets.values()})
+        raise Problem(
+            "source_addresses_needed",
+            "The request shows no address that hosts can see: it came from the platform's own machine, or through a proxy that"
+            " GPUAAS_TRUSTED_PROXIES does not name.",
+            {"hosts": hosts[:MOST_HOSTS_NAMED]},
+        )
     rows = await queries.certificates_insert(
         tx.connection, [_row(tx, allocation, wanted) for allocation in login_allocations]
     )
@@ -133,7 +168,9 @@ async def certificates_issue(
             principals=(allocation.allocation_id,),
             valid_after=tx.now - pki.SSH_CLOCK_SLACK,
             valid_before=wanted.valid_before,
-            sources=tuple(wanted.sources),
+            sources=sources or (),
+            from_everywhere=sources is None,
+            command=wanted.command,
         )
         issued.append(
             SshCertificate(
@@ -144,13 +181,14 @@ async def certificates_issue(
                 ssh=target,
                 host_ca_keys=host_keys,
                 known_hosts_line=known_hosts(target, allocation.allocation_id, host_keys),
+                source_addresses=list(sources or ()),
             )
         )
     return issued
 
 
 def _row(tx: Tx, allocation: AllocationAccess, wanted: IssueRequest) -> NewCertificate:
-    through = wanted.operation_id or wanted.access_credential_id or wanted.terminal_id
+    through = wanted.operation_id or wanted.access_credential_id or wanted.terminal_id or wanted.purpose
     return NewCertificate(
         tenant_id=allocation.tenant_id,
         project_id=allocation.project_id,

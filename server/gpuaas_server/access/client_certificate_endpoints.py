@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import client_certificates
@@ -10,12 +9,14 @@ from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAc
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ProjectId, ServiceAccountCertificateId, ServiceAccountId
 
-router = APIRouter(
-    prefix="/projects/{project_id}/service-accounts/{service_account_id}/certificates", tags=["service accounts"]
+router = api_router(
+    prefix="/projects/{project_id}/service-accounts/{service_account_id}/certificates",
+    tags=["access", "service accounts"],
 )
 
 
@@ -41,12 +42,11 @@ async def service_account_certificate_list(
     project_id: ProjectId,
     service_account_id: ServiceAccountId,
     call: Annotated[Call, admitted("service_account_certificate_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the client certificates of the account, newest first, with their last use."""
     return await call.read(
-        lambda connection: identity.certificate_list(connection, project_id, service_account_id, after, limit)
+        lambda connection: identity.certificate_list(connection, project_id, service_account_id, page)
     )
 
 

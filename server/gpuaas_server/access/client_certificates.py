@@ -1,6 +1,5 @@
 """Client certificates for programs: signed by the platform's client CA, registered for one service account."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cryptography import x509
@@ -11,6 +10,7 @@ from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAc
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import NewCertificate
 from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.client_certificates import thumbprint_of
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.pki import service as pki

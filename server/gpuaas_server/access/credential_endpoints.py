@@ -3,30 +3,30 @@
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import credentials, deliveries
 from gpuaas_server.access.credential_schemas import (
     AccessCredential,
     AccessCredentialCreate,
+    AccessCredentialDeliver,
     AccessCredentialRevoke,
     AccessCredentialRotate,
     CredentialDelivery,
-    CredentialDeliveryCreate,
     NewCredentialDelivery,
 )
 from gpuaas_server.access.custody import Custody, with_new_key
 from gpuaas_server.access.rows import CredentialRow
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import CredentialId, ProjectId
 from gpuaas_server.pki import service as pki
 from gpuaas_server.secrets.service import SecretRef
 
-router = APIRouter()
+router = api_router(tags=["access"])
 _CREDENTIALS = "/projects/{project_id}/access-credentials"
 _CREDENTIAL = f"{_CREDENTIALS}/{{credential_id}}"
 _CHANGE = ("secret_store_unavailable", "idempotency_mismatch", "idempotency_in_progress")
@@ -50,7 +50,7 @@ async def access_credential_create(
 
     async def create(custody: Custody | None) -> Response:
         return await call.change(
-            lambda tx: credentials.access_credential_create(tx, tenant_id, project_id, body, caller, custody),
+            lambda tx: credentials.access_credential_create(tx, body, caller, custody),
             status=201,
         )
 
@@ -63,14 +63,11 @@ async def access_credential_create(
 async def access_credential_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("access_credential_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the credentials of the project, newest first, with revoked ones."""
     caller = call.caller
-    return await call.read(
-        lambda connection: credentials.access_credential_list(connection, project_id, after, limit, caller)
-    )
+    return await call.read(lambda connection: credentials.access_credential_list(connection, page, caller))
 
 
 @router.get(_CREDENTIAL, response_model=AccessCredential, responses=problem_responses())
@@ -79,9 +76,7 @@ async def access_credential_show(
 ) -> Response:
     """Show a credential and its public key. A private key is only ever in a delivery, sealed."""
     caller = call.caller
-    return await call.read(
-        lambda connection: credentials.access_credential_show(connection, project_id, credential_id, caller)
-    )
+    return await call.read(lambda connection: credentials.access_credential_show(connection, credential_id, caller))
 
 
 @router.post(
@@ -121,21 +116,22 @@ async def access_credential_revoke(
 ) -> Response:
     """Revoke a credential. Its key is removed from the hosts, its certificates end, and its private key is destroyed."""
     caller = call.caller
-    return await call.change(
-        lambda tx: credentials.access_credential_revoke(tx, project_id, credential_id, body.reason, caller)
-    )
+    return await call.change(lambda tx: credentials.access_credential_revoke(tx, credential_id, body.reason, caller))
 
 
 @router.post(
     f"{_CREDENTIAL}/deliveries",
     status_code=201,
     response_model=NewCredentialDelivery,
-    responses=problem_responses("credential_revoked", "ssh_key_refused", "not_active", "secret_unreadable", *_CHANGE),
+    responses=problem_responses(
+        *("credential_revoked", "ssh_key_refused", "source_addresses_needed", "not_active", "secret_unreadable"),
+        *_CHANGE,
+    ),
 )
 async def access_credential_deliver(
     project_id: ProjectId,
     credential_id: CredentialId,
-    body: CredentialDeliveryCreate,
+    body: AccessCredentialDeliver,
     call: Annotated[Call, admitted_change("access_credential_deliver")],
 ) -> Response:
     """Get the private key, sealed to your X25519 key, or a certificate for your SSH key. Each delivery is logged."""
@@ -158,12 +154,11 @@ async def credential_delivery_list(
     project_id: ProjectId,
     credential_id: CredentialId,
     call: Annotated[Call, admitted("credential_delivery_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the deliveries of a credential, newest first: who received which version, and for which key."""
     return await call.read(
-        lambda connection: deliveries.credential_delivery_list(connection, project_id, credential_id, after, limit)
+        lambda connection: deliveries.credential_delivery_list(connection, project_id, credential_id, page)
     )
 
 

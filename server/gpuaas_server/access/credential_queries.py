@@ -6,6 +6,7 @@ from datetime import datetime
 from gpuaas_server.access.rows import CredentialRow, DeliveryRow, GrantRow, RevokedCertificate
 from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.ids import first_id_at
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -35,15 +36,13 @@ async def credential_insert(connection: Connection, row: CredentialRow) -> bool:
     return inserted is not None
 
 
-async def credential_list(
-    connection: Connection, project_id: str, after: str | None, limit: int
-) -> list[CredentialRow]:
-    return await fetch_all(
+async def credential_list(connection: Connection, project_id: str, page: PageRequest) -> list[CredentialRow]:
+    return await fetch_page(
         connection,
         CredentialRow,
-        f"SELECT {_CREDENTIAL} FROM access_credentials WHERE project_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (project_id, after, limit),
+        f"SELECT {_CREDENTIAL} FROM access_credentials WHERE project_id = %s",
+        (project_id,),
+        page,
     )
 
 
@@ -161,11 +160,11 @@ async def deliveries_delete_before(connection: Connection, before: datetime, por
     return removed
 
 
-async def delivery_list(connection: Connection, credential_id: str, after: str | None, limit: int) -> list[DeliveryRow]:
-    return await fetch_all(
+async def delivery_list(connection: Connection, credential_id: str, page: PageRequest) -> list[DeliveryRow]:
+    return await fetch_page(
         connection,
         DeliveryRow,
-        f"SELECT {columns_of(DeliveryRow)} FROM credential_deliveries WHERE credential_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (credential_id, after, limit),
+        f"SELECT {columns_of(DeliveryRow)} FROM credential_deliveries WHERE credential_id = %s",
+        (credential_id,),
+        page,
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from gpuaas_server.access.schemas import PublicKeyLine, SshCertificate
+from gpuaas_server.access.schemas import PublicKeyLine, SourceAddresses, SshCertificate
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
 from gpuaas_server.kernel.ids import AllocationId
 from gpuaas_server.secrets.schemas import SealedBox
@@ -48,8 +48,10 @@ class AccessCredential(BaseModel):
     allowed_actions: AllowedActions
 
 
-class CredentialDeliveryCreate(Body):
-    """For an ssh_key: `recipient_key`. For an ssh_certificate: `public_key` and `allocation_id`, and optionally `minutes`."""
+class AccessCredentialDeliver(Body):
+    """For an ssh_key: `recipient_key`. For an ssh_certificate: `public_key` and `allocation_id`; `minutes` and
+    `source_addresses` are optional.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -72,6 +74,7 @@ class CredentialDeliveryCreate(Body):
     minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
         default=None, description="Lifetime of the certificate in minutes. Absent: the platform's default."
     )
+    source_addresses: SourceAddresses = []
 
 
 class CredentialDelivery(BaseModel):

@@ -24,6 +24,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import SshPublicKey, read_public_key
 from gpuaas_server.secrets import service as secrets
@@ -48,8 +49,6 @@ def new_key_pair() -> tuple[bytes, SshPublicKey]:
 
 async def access_credential_create(
     tx: Tx,
-    tenant_id: str,
-    project_id: str,
     body: AccessCredentialCreate,
     caller: Caller,
     custody: tuple[PreparedSecret, SshPublicKey] | None,
@@ -58,8 +57,8 @@ async def access_credential_create(
     prepared, public = custody or (None, None)
     row = CredentialRow(
         id=new_id("crd"),
-        tenant_id=tenant_id,
-        project_id=project_id,
+        tenant_id=caller.tenant_id,
+        project_id=caller.project_id,
         name=body.name,
         kind=body.kind,
         secret_id=prepared.ref.secret_id if prepared else None,
@@ -76,17 +75,13 @@ async def access_credential_create(
     return _credential(row, caller)
 
 
-async def access_credential_list(
-    connection: Connection, project_id: str, after: str | None, limit: int, caller: Caller
-) -> Page[AccessCredential]:
-    rows = await queries.credential_list(connection, project_id, after, limit + 1)
-    return Page[AccessCredential].of([_credential(row, caller) for row in rows], limit)
+async def access_credential_list(connection: Connection, page: PageRequest, caller: Caller) -> Page[AccessCredential]:
+    rows = await queries.credential_list(connection, caller.project_id, page)
+    return Page[AccessCredential].of([_credential(row, caller) for row in rows], page)
 
 
-async def access_credential_show(
-    connection: Connection, project_id: str, credential_id: str, caller: Caller
-) -> AccessCredential:
-    return _credential(await present(connection, project_id, credential_id), caller)
+async def access_credential_show(connection: Connection, credential_id: str, caller: Caller) -> AccessCredential:
+    return _credential(await present(connection, caller.project_id, credential_id), caller)
 
 
 async def access_credential_rotate(
@@ -124,11 +119,9 @@ async def _end_grants(tx: Tx, grants: list[GrantRow], overlap: timedelta) -> Non
         await queries.grants_revoke(tx.connection, ids, tx.now)
 
 
-async def access_credential_revoke(
-    tx: Tx, project_id: str, credential_id: str, reason: str, caller: Caller
-) -> AccessCredential:
+async def access_credential_revoke(tx: Tx, credential_id: str, reason: str, caller: Caller) -> AccessCredential:
     """Revoke it: its key leaves every host, its certificates end, and nobody can open its private key. Twice is no error."""
-    row = await _lock(tx, project_id, credential_id)
+    row = await _lock(tx, caller.project_id, credential_id)
     if row.revoked_at is None:
         grants = await queries.grants_of_credential(tx.connection, credential_id, tx.now)
         certificates = await queries.credential_certificates_revoke(tx.connection, credential_id, tx.now)

@@ -2,14 +2,13 @@
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.certificates import IssueRequest, certificates_issue, requester_sources
+from gpuaas_server.access.certificates import IssueRequest, certificate_sources, certificates_issue
 from gpuaas_server.access.credential_schemas import (
+    AccessCredentialDeliver,
     CredentialDelivery,
-    CredentialDeliveryCreate,
     NewCredentialDelivery,
 )
 from gpuaas_server.access.credentials import living, present, secret_id_of
@@ -21,9 +20,11 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki.service import PlatformKey, read_public_key
@@ -71,7 +72,7 @@ async def certificate_deliver(
     tx: Tx,
     project_id: str,
     credential_id: str,
-    body: CredentialDeliveryCreate,
+    body: AccessCredentialDeliver,
     authority: PlatformKey,
     settings: Settings,
 ) -> NewCredentialDelivery:
@@ -81,20 +82,20 @@ async def certificate_deliver(
     row = await _lock_living(tx, project_id, credential_id)
     allocation = await require_allocation(tx.connection, project_id, body.allocation_id)
     until = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
-    sources = requester_sources(tx.actor, settings)
-    request = IssueRequest(public, until, authority, access_credential_id=row.id, sources=sources)
+    sources = certificate_sources(tx.actor, body.source_addresses, settings)
+    request = IssueRequest(public, until, authority, sources, access_credential_id=row.id)
     [issued] = await certificates_issue(tx, [allocation], request)
     logged = _logged(tx, new_id("dlv"), row, public.fingerprint, body.allocation_id, issued)
-    await _record(tx, row, logged)
+    await _record(tx, row, logged, source_addresses=issued.source_addresses)
     return NewCredentialDelivery(**fields_of(logged), sealed_private_key=None, certificate=issued)
 
 
 async def credential_delivery_list(
-    connection: Connection, project_id: str, credential_id: str, after: str | None, limit: int
+    connection: Connection, project_id: str, credential_id: str, page: PageRequest
 ) -> Page[CredentialDelivery]:
     await present(connection, project_id, credential_id)
-    rows = await queries.delivery_list(connection, credential_id, after, limit + 1)
-    return Page[CredentialDelivery].of([CredentialDelivery(**fields_of(row)) for row in rows], limit)
+    rows = await queries.delivery_list(connection, credential_id, page)
+    return Page[CredentialDelivery].of([CredentialDelivery(**fields_of(row)) for row in rows], page)
 
 
 async def _lock_living(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
@@ -128,13 +129,14 @@ def _logged(
     )
 
 
-async def _record(tx: Tx, row: CredentialRow, logged: DeliveryRow) -> None:
+async def _record(tx: Tx, row: CredentialRow, logged: DeliveryRow, **more: object) -> None:
     tx.later.insert(queries.DELIVERY_INSERT, [fields_of(logged)])
     details: dict[str, object] = {
         "delivery": logged.id,
         "version": logged.version,
         "recipient": logged.recipient_fingerprint,
         "serial": logged.serial,
+        **more,
     }
     entry = AuditEntry("access_credential_deliver", row.id, row.tenant_id, row.project_id, details=details)
     await audit.record(tx, entry)

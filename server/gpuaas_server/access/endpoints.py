@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.access import (
@@ -27,12 +27,13 @@ from gpuaas_server.access.schemas import (
 )
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageLimit, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import add_routes, api_router
 from gpuaas_server.kernel.ids import AllocationId, GrantId, ProjectId, SshKeyId
 from gpuaas_server.pki import service as pki
 
-router = APIRouter(tags=["access"])
+router = api_router(tags=["access"])
 _CHANGE = ("idempotency_mismatch", "idempotency_in_progress")
 _ALLOCATION = "/projects/{project_id}/allocations/{allocation_id}"
 
@@ -52,10 +53,11 @@ async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Respons
 
 @router.get("/me/ssh-keys", response_model=Page[SshKey], responses=problem_responses())
 async def ssh_key_list(
-    call: Annotated[Call, admitted("ssh_key_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("ssh_key_list")],
+    page: PageQuery,
 ) -> Response:
     """List your stored public keys, newest first."""
-    return await call.read(lambda connection: user_keys.ssh_key_list(connection, call.actor.id, after, limit))
+    return await call.read(lambda connection: user_keys.ssh_key_list(connection, call.actor.id, page))
 
 
 @router.post(
@@ -79,7 +81,7 @@ async def ssh_key_delete(ssh_key_id: SshKeyId, call: Annotated[Call, admitted_ch
     f"{_ALLOCATION}/ssh-certificates",
     status_code=201,
     response_model=SshCertificate,
-    responses=problem_responses("ssh_key_refused", "not_active", *_CHANGE),
+    responses=problem_responses("ssh_key_refused", "source_addresses_needed", "not_active", *_CHANGE),
 )
 async def ssh_certificate_create(
     project_id: ProjectId,
@@ -127,9 +129,7 @@ async def ssh_certificate_revoke(
 ) -> Response:
     """Revoke SSH certificates: your own, or anyone's as an administrator. The host ends the sessions that they opened."""
     caller = call.caller
-    return await call.change(
-        lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, caller)
-    )
+    return await call.change(lambda tx: certificates.ssh_certificate_revoke(tx, allocation_id, body, caller))
 
 
 @router.get(f"{_ALLOCATION}/ssh-grants", response_model=Page[SshGrant], responses=problem_responses())
@@ -137,13 +137,10 @@ async def ssh_grant_list(
     project_id: ProjectId,
     allocation_id: AllocationId,
     call: Annotated[Call, admitted("ssh_grant_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the SSH grants of the allocation, newest first, with expired and revoked ones."""
-    return await call.read(
-        lambda connection: grants.ssh_grant_list(connection, project_id, allocation_id, after, limit)
-    )
+    return await call.read(lambda connection: grants.ssh_grant_list(connection, project_id, allocation_id, page))
 
 
 @router.post(
@@ -173,6 +170,4 @@ async def ssh_grant_delete(
     return await call.change(lambda tx: grants.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
 
 
-router.include_router(platform_key_endpoints.router)
-router.include_router(client_certificate_endpoints.router)
-router.include_router(credential_endpoints.router)
+add_routes(router, platform_key_endpoints.router, client_certificate_endpoints.router, credential_endpoints.router)

@@ -16,6 +16,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import SshPublicKey, read_public_key
 
@@ -24,11 +25,11 @@ _TAKES_GRANTS = ("requested", "provisioning", "active")
 
 
 async def ssh_grant_list(
-    connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
+    connection: Connection, project_id: str, allocation_id: str, page: PageRequest
 ) -> Page[SshGrant]:
     await require_allocation(connection, project_id, allocation_id)
-    rows = await queries.grant_list(connection, project_id, allocation_id, after, limit + 1)
-    return Page[SshGrant].of([SshGrant(**fields_of(row)) for row in rows], limit)
+    rows = await queries.grant_list(connection, project_id, allocation_id, page)
+    return Page[SshGrant].of([SshGrant(**fields_of(row)) for row in rows], page)
 
 
 async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: SshGrantCreate) -> SshGrant:
@@ -53,7 +54,7 @@ async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: Ss
     await allocations.access_changed(tx, allocation_id)
     until = body.expires_at.isoformat()
     details: dict[str, object] = {"fingerprint": public.fingerprint, "until": until, "on": allocation_id}
-    await audited(tx, allocation, "ssh_grant_create", grant.id, details)
+    await record_access_audit(tx, allocation, "ssh_grant_create", grant.id, details)
     return SshGrant(**fields_of(grant))
 
 
@@ -63,7 +64,7 @@ async def ssh_grant_delete(tx: Tx, project_id: str, allocation_id: str, grant_id
     if row is None:
         raise not_found("SSH grant", grant_id)
     await allocations.access_changed(tx, allocation_id)
-    await audited(tx, allocation, "ssh_grant_delete", grant_id, {"fingerprint": row.fingerprint})
+    await record_access_audit(tx, allocation, "ssh_grant_delete", grant_id, {"fingerprint": row.fingerprint})
 
 
 async def require_allocation(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess:
@@ -104,7 +105,7 @@ def _check_end(expires_at: datetime, now: datetime) -> None:
         raise Problem("invalid_request", "expires_at: in the future, and within a year.")
 
 
-async def audited(
+async def record_access_audit(
     tx: Tx,
     allocation: AllocationAccess,
     action: str,

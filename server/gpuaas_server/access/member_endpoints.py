@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import members
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Member, ProjectMemberSet, RoleTarget, TenantMemberSet
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ProjectId, TenantId, UserId
+from gpuaas_server.kernel.pages import PageRequest
 
-router = APIRouter(tags=["members"])
+router = api_router(tags=["members"])
 
 _TENANT = problem_responses("precondition_failed", "last_admin")
 _PROJECT = problem_responses("precondition_failed")
@@ -23,11 +24,10 @@ _PROJECT = problem_responses("precondition_failed")
 async def tenant_member_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("tenant_member_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the users with a role in the tenant as a whole."""
-    return await _list(call, RoleTarget(tenant_id), after, limit)
+    return await _list(call, RoleTarget(tenant_id), page)
 
 
 @router.put("/tenants/{tenant_id}/members/{user_id}", response_model=Member, responses=_TENANT)
@@ -53,11 +53,10 @@ async def tenant_member_remove(
 async def project_member_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("project_member_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the users with a role in the project. Tenant administrators are not listed."""
-    return await _list(call, RoleTarget(call.caller.tenant_id, project_id), after, limit)
+    return await _list(call, RoleTarget(call.caller.tenant_id, project_id), page)
 
 
 @router.put("/projects/{project_id}/members/{user_id}", response_model=Member, responses=_PROJECT)
@@ -83,8 +82,8 @@ async def project_member_remove(
     return await call.change(lambda tx: members.project_member_remove(tx, tenant_id, project_id, user_id, match))
 
 
-async def _list(call: Call, place: RoleTarget, after: str | None, limit: int) -> Response:
-    return await call.read(lambda connection: identity.member_list(connection, place, after, limit))
+async def _list(call: Call, place: RoleTarget, page: PageRequest) -> Response:
+    return await call.read(lambda connection: identity.member_list(connection, place, page))
 
 
 async def _set(call: Call, action: str, place: RoleTarget, user_id: str, role: str) -> Response:

@@ -31,7 +31,7 @@ async def project_member_remove(
 
 
 async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> None:
-    """End every way in that somebody has, to one project or (None) anywhere: certificates, and grants that they made.
+    """End all access of a user to one project, or (None) to all: their certificates, and the grants that they made.
 
     Their hosts are told.
     """

@@ -1,17 +1,16 @@
 """The access that an operation gives to its controller: a certificate for each of its allocations, which ends with it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.certificates import IssueRequest, certificates_issue
+from gpuaas_server.access.certificates import CertificateSources, IssueRequest, certificates_issue
 from gpuaas_server.access.schemas import MachineAccess, UnreachableAllocation
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.operations.service import LeasedOperation
 from gpuaas_server.pki.service import PlatformKey, SshPublicKey
 from gpuaas_server.work import leases
@@ -24,7 +23,7 @@ HOSTS_TOLD = "operation_access_end"
 class MachineAccessRequest:
     public: SshPublicKey
     authority: PlatformKey
-    sources: Sequence[str] = ()  # from where it may be used; none: from everywhere
+    sources: CertificateSources
 
 
 async def lock_operation_access(tx: Tx, operation_id: str) -> None:
@@ -45,11 +44,13 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
         if (allocation := await _login_allocation(tx, leased, allocation_id)) is not None
     ]
     open_now = [allocation for allocation in login_allocations if _reachable(allocation)]
-    request = IssueRequest(
-        wanted.public, until, wanted.authority, operation_id=leased.operation_id, sources=wanted.sources
-    )
+    request = IssueRequest(wanted.public, until, wanted.authority, wanted.sources, operation_id=leased.operation_id)
     issued = await certificates_issue(tx, open_now, request)
-    same = {"fingerprint": wanted.public.fingerprint, "until": until.isoformat()}
+    same = {
+        "fingerprint": wanted.public.fingerprint,
+        "until": until.isoformat(),
+        "source_addresses": list(wanted.sources.networks or ()),
+    }
     serials = {one.principal: one.serial for one in issued}
     by_owner = {leased.project_id: list(serials.values())}  # the operation's own trail has all of them
     for allocation in open_now:
@@ -101,7 +102,7 @@ async def certificates_end(tx: Tx, operation_id: str) -> None:
         )
 
 
-async def hosts_tell(tx: Tx, operation_id: str) -> None:
+async def notify_hosts(tx: Tx, operation_id: str) -> None:
     told = await queries.allocations_shut_to_operation(tx.connection, operation_id, tx.now)
     if told:
         await allocations.access_changed(tx, *told)

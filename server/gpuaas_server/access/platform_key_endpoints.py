@@ -2,31 +2,32 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import platform_keys
 from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, PlatformKeyRotate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import PlatformKeyId
 from gpuaas_server.pki import service as pki
 
-router = APIRouter()
+router = api_router(tags=["access"])
 _CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress")
 _ROTATE = problem_responses("secret_store_unavailable", "idempotency_mismatch", "idempotency_in_progress")
 
 
 @router.get("/platform-keys", response_model=Page[PlatformKey], responses=problem_responses())
 async def platform_key_list(
-    call: Annotated[Call, admitted("platform_key_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("platform_key_list")],
+    page: PageQuery,
 ) -> Response:
     """List the keys that sign tasks and certificates, with retired ones: their public keys, and what protects the private
     keys.
     """
     now = call.platform.clock()
-    return await call.read(lambda connection: platform_keys.platform_key_list(connection, now, after, limit))
+    return await call.read(lambda connection: platform_keys.platform_key_list(connection, now, page))
 
 
 @router.post("/platform-keys/rotate", status_code=201, response_model=PlatformKey, responses=_ROTATE)

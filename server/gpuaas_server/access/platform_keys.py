@@ -12,6 +12,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import KeyKind, KeyRecord, NewKey, PublishedKey, authority_digest, fingerprint
@@ -22,9 +23,9 @@ NAMES_SHOWN = 20
 TOLD_BY_TASK: KeyKind = "ssh_user_ca"  # the others are learnt from heartbeats, or asked for when needed
 
 
-async def platform_key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> Page[PlatformKey]:
-    found = await pki.key_list(connection, now, after, limit + 1)
-    return Page[PlatformKey].of(await _documents(connection, found), limit)
+async def platform_key_list(connection: Connection, now: datetime, page: PageRequest) -> Page[PlatformKey]:
+    found = await pki.key_list(connection, now, page)
+    return Page[PlatformKey].of(await _documents(connection, found), page)
 
 
 async def platform_key_rotate(tx: Tx, new: NewKey, body: PlatformKeyRotate) -> PlatformKey:
@@ -57,12 +58,12 @@ async def _refuse_unconfirmed(tx: Tx, successor: PublishedKey) -> None:
     missing = await nodes.nodes_without_anchor(
         tx.connection, authority_digest(successor.certificate or ""), NAMES_SHOWN
     )
-    if missing.heard:
+    if missing.alive:
         names = ", ".join(missing.names[:5])
         raise Problem(
             "conflict",
-            f"{missing.heard} living nodes do not trust {successor.kid} yet ({names}): wait for their heartbeats, or force.",
-            {"unconfirmed": missing.heard, "nodes": missing.names},
+            f"{missing.alive} living nodes do not trust {successor.kid} yet ({names}): wait for their heartbeats, or force.",
+            {"unconfirmed": missing.alive, "nodes": missing.names},
         )
 
 
@@ -119,4 +120,4 @@ async def _unconfirmed(connection: Connection, record: KeyRecord) -> Unconfirmed
         return None
     digest = authority_digest(record.certificate or "")
     missing = await nodes.nodes_without_anchor(connection, digest, NAMES_SHOWN)
-    return UnconfirmedNodes(heard=missing.heard, total=missing.total, names=missing.names)
+    return UnconfirmedNodes(alive=missing.alive, total=missing.total, names=missing.names)

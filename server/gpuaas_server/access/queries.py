@@ -13,6 +13,7 @@ from gpuaas_server.access.rows import (
 )
 from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.json_text import as_json
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -126,12 +127,13 @@ async def ssh_key_insert(connection: Connection, row: SshKeyRow) -> bool:
     return inserted is not None
 
 
-async def ssh_key_list(connection: Connection, user_id: str, after: str | None, limit: int) -> list[SshKeyRow]:
-    return await fetch_all(
+async def ssh_key_list(connection: Connection, user_id: str, page: PageRequest) -> list[SshKeyRow]:
+    return await fetch_page(
         connection,
         SshKeyRow,
-        f"SELECT {_SSH_KEY} FROM ssh_keys WHERE user_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (user_id, after, limit),
+        f"SELECT {_SSH_KEY} FROM ssh_keys WHERE user_id = %s",
+        (user_id,),
+        page,
     )
 
 
@@ -159,15 +161,13 @@ async def grants_insert(connection: Connection, rows: Sequence[GrantRow]) -> Non
     await connection.execute(recordset_insert("ssh_grants", GrantRow), (documents,))
 
 
-async def grant_list(
-    connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
-) -> list[GrantRow]:
-    return await fetch_all(
+async def grant_list(connection: Connection, project_id: str, allocation_id: str, page: PageRequest) -> list[GrantRow]:
+    return await fetch_page(
         connection,
         GrantRow,
-        f"SELECT {_GRANT} FROM ssh_grants WHERE project_id = %s AND allocation_id = %s"
-        " AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (project_id, allocation_id, after, limit),
+        f"SELECT {_GRANT} FROM ssh_grants WHERE project_id = %s AND allocation_id = %s",
+        (project_id, allocation_id),
+        page,
     )
 
 

@@ -1,7 +1,8 @@
 """The rows of access: each class has the columns of one table, or of one question to the database."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

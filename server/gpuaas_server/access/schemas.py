@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
 from gpuaas_server.kernel.ids import CredentialId, PrincipalId, SshKeyId
+from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN, parse_address, parse_network
 from gpuaas_server.operations.schemas import LeaseToken
 from gpuaas_server.secrets.schemas import PrivateKeyCustody
 
@@ -17,6 +18,36 @@ PublicKeyLine = Annotated[
         min_length=20,
         max_length=4500,
         pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
+    ),
+]
+
+
+WIDEST_IPV4_SOURCE, WIDEST_IPV6_SOURCE = 24, 64
+
+
+def _source(text: str) -> str:
+    network = parse_network(text)
+    if network.prefixlen < (WIDEST_IPV4_SOURCE if network.version == 4 else WIDEST_IPV6_SOURCE):
+        raise ValueError(f"a network is /{WIDEST_IPV4_SOURCE} (IPv6: /{WIDEST_IPV6_SOURCE}) at most")
+    if network.version == 6 and parse_address(text.partition("/")[0]).version == 4:
+        raise ValueError("write a network of IPv4 addresses as IPv4: hosts see no IPv6 there")
+    return str(network)
+
+
+_IPV4_SOURCE = f"({IPV4_PATTERN})(/(2[4-9]|3[0-2]))?"
+_IPV6_SOURCE = f"({IPV6_PATTERN})(/(6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-8]))?"
+SourceAddress = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9A-Fa-f:.]{2,45}(/[1-9][0-9]{0,2})?$"),
+    AfterValidator(_source),
+    Field(json_schema_extra={"pattern": f"^({_IPV4_SOURCE}|{_IPV6_SOURCE})$"}),
+]
+SourceAddresses = Annotated[
+    list[SourceAddress],
+    Field(
+        max_length=8,
+        description="Addresses and networks that you will connect from, as the host sees them. The certificate works from"
+        " these and from the address of this request. A network is /24 (IPv6: /64) at most.",
     ),
 ]
 
@@ -36,7 +67,7 @@ class PlatformKeyRetire(Body):
 
 
 class UnconfirmedNodes(BaseModel):
-    heard: int = Field(description="Number of these nodes that are alive.")
+    alive: int = Field(description="Number of these nodes that are alive.")
     total: int = Field(description="Number of these nodes, lost ones included.")
     names: list[str] = Field(description="Names of the first twenty nodes, lost ones last.")
 
@@ -111,6 +142,7 @@ class SshCertificateCreate(Body):
     minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
         default=None, description="Lifetime of the certificate in minutes. Absent: the platform's default."
     )
+    source_addresses: SourceAddresses = []
 
 
 class SshTarget(BaseModel):
@@ -131,6 +163,10 @@ class SshCertificate(BaseModel):
     known_hosts_line: str = Field(
         description="A line for known_hosts that trusts the host CA for this address and for `-o HostKeyAlias=<allocation"
         " id>`."
+    )
+    source_addresses: list[str] = Field(
+        description="Networks that the host accepts the certificate from. Empty: it accepts it from everywhere, because the"
+        " operator has turned the check off."
     )
 
 
@@ -218,6 +254,7 @@ class MachineAccessCreate(Body):
     public_key: PublicKeyLine = Field(
         description="A public key that you made for this operation. The private key stays with you."
     )
+    source_addresses: SourceAddresses = []
 
 
 class UnreachableAllocation(BaseModel):

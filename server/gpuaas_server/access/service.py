@@ -1,10 +1,11 @@
 """What other nouns use of access: login certificates, grants, and the access of an operation."""
 
 from gpuaas_server.access.certificates import (
+    CertificateSources,
     IssueRequest,
+    certificate_sources,
     certificates_forget,
     certificates_issue,
-    requester_sources,
     revoked_serials,
     revoked_serials_of,
     target_of,
@@ -19,8 +20,10 @@ from gpuaas_server.access.operation_access import (
 )
 
 __all__ = [
+    "CertificateSources",
     "IssueRequest",
     "MachineAccessRequest",
+    "certificate_sources",
     "certificates_end",
     "certificates_forget",
     "certificates_issue",
@@ -29,7 +32,6 @@ __all__ = [
     "grants_of",
     "lock_operation_access",
     "operation_certificates_issue",
-    "requester_sources",
     "require_allocation",
     "revoked_serials",
     "revoked_serials_of",

@@ -10,13 +10,14 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import read_public_key
 
 
-async def ssh_key_list(connection: Connection, user_id: str, after: str | None, limit: int) -> Page[SshKey]:
-    rows = await queries.ssh_key_list(connection, user_id, after, limit + 1)
-    return Page[SshKey].of([SshKey(**fields_of(row)) for row in rows], limit)
+async def ssh_key_list(connection: Connection, user_id: str, page: PageRequest) -> Page[SshKey]:
+    rows = await queries.ssh_key_list(connection, user_id, page)
+    return Page[SshKey].of([SshKey(**fields_of(row)) for row in rows], page)
 
 
 async def ssh_key_create(tx: Tx, body: SshKeyCreate) -> SshKey:

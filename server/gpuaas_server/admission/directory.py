@@ -132,7 +132,7 @@ class Directory:
         async with self._platform.database.connection(PLATFORM) as connection:
             keys = await verifying_keys(connection, self._platform.clock())
         if not self._keys.keys() <= keys.keys():
-            self._tokens.clear()  # a key went: what it had signed must be looked at again
+            self._tokens.clear()  # a key was removed: its tokens must be verified again
         self._keys, self._keys_read_at = keys, now
 
     async def _read_principal(self, principal_id: str) -> Principal | None:

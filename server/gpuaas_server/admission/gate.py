@@ -76,7 +76,7 @@ class IdentityGate:
             await self._refusals.by_verb(request, admitted, problem)
 
     async def admit_again(self, request: Request, action: str) -> Admission:
-        """As `admit`, for a call that goes on for long: the token that it began with may have expired since."""
+        """Admit a long call again. Unlike `admit`, accept a token that has expired since the call began."""
         return await self._admission(request, action, again=True)
 
     async def _admission(self, request: Request, action: str, again: bool = False) -> Admission:

@@ -1,9 +1,9 @@
 """What the gate asks of the noun that knows consents: which apps a controller may serve in a project that is not its own."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 
 

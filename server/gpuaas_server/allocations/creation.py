@@ -1,7 +1,5 @@
 """How an allocation is created: one transaction claims its GPUs, writes its rows and enqueues the work of the reconciler."""
 
-from typing import Any
-
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.hooks import NewGrants, allocation_hooks
 from gpuaas_server.allocations.machine import possible_actions
@@ -26,8 +24,6 @@ async def allocation_create(
     tx: Tx,
     settings: Settings,
     caller: Caller,
-    tenant_id: str,
-    project_id: str,
     body: AllocationCreate,
     *,
     given_back: int = 0,
@@ -36,24 +32,25 @@ async def allocation_create(
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """
-    request = PlacementRequest(tenant_id, project_id, body.sku, body.gpu_count, body.count)
+    request = PlacementRequest(caller.tenant_id, caller.project_id, body.sku, body.gpu_count, body.count)
     claimed = await capacity.claim(tx, request)
     rows = _new_rows(tx, claimed, body.name)
-    documents = [fields_of(row) for row in rows]
-    tx.later.insert(queries.ALLOCATION_INSERT, documents)
-    tx.later.insert(queries.TRANSITION_INSERT, [fields_of(_first_transition(row)) for row in rows])
+    tx.later.insert(queries.ALLOCATION_INSERT, rows)
+    tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
     ids = [row.id for row in rows]
     details: dict[str, object] = {"sku": claimed.sku.name, "gpus": claimed.gpu_count}
     if body.ssh_key_ids:
-        wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids)
+        wanted = NewGrants(caller.tenant_id, caller.project_id, ids, tx.actor.id, body.ssh_key_ids)
         await allocation_hooks().grant_stored_keys(tx, wanted)
         details["ssh_keys"] = body.ssh_key_ids
-    await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
+    await record(
+        tx, *(AuditEntry("allocation_create", i, caller.tenant_id, caller.project_id, details=details) for i in ids)
+    )
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
-    leases.enqueue_new(tx, WORK, ids, tenant_id)
+    leases.enqueue_new(tx, WORK, ids, caller.tenant_id)
     capacity.count_against_quota(tx, claimed, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
-    return AllocationBatch(items=[_fresh(document, caller) for document in documents])
+    return AllocationBatch(items=[_fresh(row, caller) for row in rows])
 
 
 def _new_rows(tx: Tx, claimed: Claim, name: str | None) -> list[NewAllocation]:
@@ -87,10 +84,10 @@ def _first_transition(row: NewAllocation) -> TransitionRow:
     return TransitionRow(row.id, 1, row.tenant_id, row.created_at, row.state, row.created_by)
 
 
-def _fresh(document: dict[str, Any], caller: Caller) -> Allocation:
+def _fresh(row: NewAllocation, caller: Caller) -> Allocation:
     """Build the answer to a creation from what was just written, without reading it back."""
     return Allocation.model_construct(
-        **document,
+        **fields_of(row),
         deadline_at=None,
         release_by=None,
         phase=None,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.allocations import creation, replacement, service
@@ -19,11 +19,12 @@ from gpuaas_server.allocations.schemas import (
 )
 from gpuaas_server.allocations.timeline import allocation_timeline as timeline_of
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import AllocationId, NodeId, ProjectId
 
-router = APIRouter(tags=["allocations"])
+router = api_router(tags=["allocations"])
 PATH = "/projects/{project_id}/allocations"
 State = Annotated[AllocationState | None, Query(description="Only allocations in this state.")]
 
@@ -49,9 +50,9 @@ async def allocation_create(
     """Create one or more allocations of GPUs. The GPUs are claimed now; provisioning follows (watch the events or the
     timeline).
     """
-    tenant_id, settings = call.caller.tenant_id, call.platform.settings
+    settings = call.platform.settings
     return await call.change(
-        lambda tx: creation.allocation_create(tx, settings, call.caller, tenant_id, project_id, body),
+        lambda tx: creation.allocation_create(tx, settings, call.caller, body),
         status=201,
         verb_checks_replay=True,
         changes=body.count,
@@ -62,24 +63,22 @@ async def allocation_create(
 async def allocation_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("allocation_list")],
+    page: PageQuery,
     state: State = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the allocations of the project, newest first, with ended ones. `state` filters."""
-    return await call.read(lambda c: service.allocation_list(c, call.caller, project_id, state, None, after, limit))
+    return await call.read(lambda c: service.allocation_list(c, call.caller, project_id, state, None, page))
 
 
 @router.get("/allocations", response_model=Page[Allocation], responses=problem_responses())
 async def allocation_list_all(
     call: Annotated[Call, admitted("allocation_list_all")],
+    page: PageQuery,
     state: State = None,
     node_id: Annotated[NodeId | None, Query(description="Only allocations on this node.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the allocations of all projects, for operators."""
-    return await call.read(lambda c: service.allocation_list(c, call.caller, None, state, node_id, after, limit))
+    return await call.read(lambda c: service.allocation_list(c, call.caller, None, state, node_id, page))
 
 
 @router.get(f"{PATH}/{{allocation_id}}", response_model=Allocation, responses=problem_responses())
@@ -87,7 +86,7 @@ async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
     """Show an allocation: its state, how to log in once it is active, and why it failed if it did."""
-    return await call.read(lambda c: service.allocation_show(c, call.caller, project_id, allocation_id))
+    return await call.read(lambda c: service.allocation_show(c, call.caller, allocation_id))
 
 
 @router.get(f"{PATH}/{{allocation_id}}/timeline", response_model=Timeline, responses=problem_responses())
@@ -116,9 +115,7 @@ async def allocation_release(
     """Request the release of an allocation: its access ends, then its GPUs are wiped, then the wipe is proven. It can be
     repeated.
     """
-    return await call.change(
-        lambda tx: service.allocation_release(tx, call.caller, project_id, allocation_id, body.reason)
-    )
+    return await call.change(lambda tx: service.allocation_release(tx, call.caller, allocation_id, body.reason))
 
 
 @router.post(
@@ -145,7 +142,7 @@ async def allocation_replace(
     """Claim the same GPUs on another host and release this allocation, both or neither. The answer is the new allocation."""
     settings = call.platform.settings
     return await call.change(
-        lambda tx: replacement.allocation_replace(tx, settings, call.caller, project_id, allocation_id, body),
+        lambda tx: replacement.allocation_replace(tx, settings, call.caller, allocation_id, body),
         status=201,
     )
 
@@ -159,7 +156,7 @@ async def allocation_retry_release(
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
     """Retry a release that failed: deprovision, wipe and verification start again from the beginning."""
-    return await call.change(lambda tx: service.allocation_retry_release(tx, call.caller, project_id, allocation_id))
+    return await call.change(lambda tx: service.allocation_retry_release(tx, call.caller, allocation_id))
 
 
 @router.post(
@@ -174,6 +171,4 @@ async def allocation_force_cleanup(
     """Return slots whose wipe is not proven to the pool. A person takes responsibility; the record says *not verified*
     permanently.
     """
-    return await call.change(
-        lambda tx: service.allocation_force_cleanup(tx, call.caller, project_id, allocation_id, body)
-    )
+    return await call.change(lambda tx: service.allocation_force_cleanup(tx, call.caller, allocation_id, body))

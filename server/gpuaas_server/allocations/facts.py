@@ -9,6 +9,7 @@ from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.pages import PageRequest
 
 
 async def allocation_hosts(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, AllocationHost]:
@@ -25,9 +26,9 @@ async def facts_show(connection: Connection, allocation_ids: Sequence[str]) -> d
     return {row.id: row for row in await queries.facts_show(connection, sorted(set(allocation_ids)))}
 
 
-async def facts_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[AllocationFacts]:
+async def facts_list(connection: Connection, project_id: str, page: PageRequest) -> list[AllocationFacts]:
     """List the project's allocations that have not ended, newest first."""
-    return await queries.facts_list(connection, project_id, after, limit)
+    return await queries.facts_list(connection, project_id, page)
 
 
 async def allocation_topology(connection: Connection, project_id: str, allocation_id: str) -> Topology:

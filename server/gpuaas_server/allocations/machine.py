@@ -8,15 +8,15 @@ A failed allocation is cleaned up like a released one: its slots come back only 
 A release on a lost host is blocked at once (`host_lost`), and goes on by itself when the host is back.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
-from gpuaas_server.allocations.rows import AllocationChanges, AllocationFailure
+from gpuaas_server.allocations.rows import AllocationChanges
 from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
-from gpuaas_server.kernel.errors import CATALOGUE
-from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.failures import NOT_REPORTED, Failure, FailureDocument, failure
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -97,26 +97,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a step failed, for a person and for a program."""
-
-    code: str
-    message: str
-    next_step: str
-    retryable: bool
-    phase: str | None = None
-
-    def document(self) -> AllocationFailure:
-        return {
-            "code": self.code,
-            "message": self.message,
-            "next_step": self.next_step,
-            "retryable": self.retryable,
-            "phase": self.phase,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """What is to be stored next. Fields that are None leave things as they are."""
 
@@ -124,7 +104,7 @@ class Step:
     send: str | None = None  # a host task to write
     attempt: int = 0  # how often this phase was tried, with this step
     deadline_at: datetime | None = None
-    failure: Failure | None = None
+    failure: Failure | None = None  # of the phase that the snapshot is in
     slots: str | None = None  # what the claimed slots become
     ends: bool = False  # claims end, slots return to the pool
     evidence: dict[str, object] | None = None  # what the wipe verification saw
@@ -137,11 +117,6 @@ class Step:
     def begins_release(self) -> bool:
         """Whether a release begins with this step, or begins anew: what it has to prove is decided now."""
         return self.send == CLEANUP[0] and self.attempt == 1
-
-
-def failure(code: str, message: str, phase: str | None = None, retryable: bool | None = None) -> Failure:
-    kind = CATALOGUE[code]
-    return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable, phase)
 
 
 def decide(now: Snapshot, clock: datetime) -> Step | Wait:
@@ -163,8 +138,8 @@ def _overdue(now: Snapshot, clock: datetime) -> Failure | None:
     if now.deadline_at is None or clock < now.deadline_at:
         return None
     if now.node_lost:
-        return failure("node_lost", "The node stopped responding before the host reported.", now.phase)
-    return failure("deadline_exceeded", f"The host did not finish {now.phase} in time.", now.phase)
+        return failure("node_lost", "The node stopped responding before the host reported.")
+    return failure("deadline_exceeded", f"The host did not finish {now.phase} in time.")
 
 
 def _in_flight(now: Snapshot) -> HostTask | None:
@@ -172,12 +147,12 @@ def _in_flight(now: Snapshot) -> HostTask | None:
     return now.task if now.task is not None and now.task.generation == now.host_generation else None
 
 
-def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
+def _reported_failure(task: HostTask) -> Failure:
     reported = task.failure or NOT_REPORTED
     message = str(reported.get("message") or f"{task.kind} {task.status} on the host.")
     if reported.get("code"):
         message = f"{message} ({reported['code']})"
-    return failure("host_task_failed", message[:500], task.kind, bool(reported.get("retryable", False)))
+    return failure("host_task_failed", message[:500], bool(reported.get("retryable", False)))
 
 
 def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
@@ -186,13 +161,13 @@ def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
         ssh = check_reported_endpoint(task.result.get("ssh"), now.addresses, LOGIN_USER)
         if isinstance(ssh, SshEndpoint):
             return Step("active", ssh=ssh, baseline=task.baseline, phase_done=True)
-        return _give_up(now, clock, failure("ssh_target_refused", ssh, task.kind))
+        return _give_up(now, clock, failure("ssh_target_refused", ssh))
     overdue = _overdue(now, clock)
     if overdue is not None:
         return _give_up(now, clock, overdue)
     if task is None or task.status == "pending":
         return Wait(now.deadline_at)
-    reason = _reported_failure(now, task)
+    reason = _reported_failure(task)
     if reason.retryable and now.attempt < now.limits.attempts:
         deadline = now.deadline_at or clock + now.limits.provision
         return Step("provisioning", send="provision", attempt=now.attempt + 1, deadline_at=deadline)
@@ -237,7 +212,7 @@ def _access(now: Snapshot, clock: datetime) -> Step | Wait:
         return Wait(task.reported_at + pause)
     return Step(
         "active",
-        failure=_reported_failure(now, task),
+        failure=_reported_failure(task),
         send="sync_access",
         attempt=now.attempt + 1,
         deadline_at=clock + now.limits.provision,
@@ -250,9 +225,7 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
         return Step(_ended(now), ends=True, phase_done=True)
     task = _in_flight(now) if now.attempt > 0 else None
     if now.node_lost and not _verification_arrived(task):
-        return _block(
-            failure(HOST_LOST, "The host is lost, so the wipe waits for its return.", now.phase), NOT_VERIFIED
-        )
+        return _block(failure(HOST_LOST, "The host is lost, so the wipe waits for its return."), NOT_VERIFIED)
     if now.attempt == 0:  # the release was asked for, the host does not know it yet
         return Step(now.state, send=CLEANUP[0], attempt=1, deadline_at=clock + now.limits.release)
     if task is not None and task.status == "succeeded" and task.kind in CLEANUP:
@@ -262,7 +235,7 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
         return _block(overdue)
     if task is None or task.status == "pending":
         return Wait(now.deadline_at)
-    reason = _reported_failure(now, task)
+    reason = _reported_failure(task)
     if reason.retryable and now.attempt < now.limits.attempts:
         again = task.kind if task.kind in CLEANUP else CLEANUP[0]
         return Step(now.state, send=again, attempt=now.attempt + 1, deadline_at=_release_by(now, clock))
@@ -289,18 +262,16 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=_release_by(now, clock))
     if now.baseline is not None and task.baseline != now.baseline:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
-        other = failure(
-            "wipe_not_proven", "The host was compared with another baseline than the recorded one.", task.kind
-        )
+        other = failure("wipe_not_proven", "The host was compared with another baseline than the recorded one.")
         return _block(other, task.result)
     if now.copied_key_generation is not None and (task.key_generation or 0) <= now.copied_key_generation:
         old = "The host reported its verification with a key that its tenant could have copied."
-        return _block(failure("node_key_not_rotated", old, task.kind), task.result)
+        return _block(failure("node_key_not_rotated", old), task.result)
     verdict = judge_wipe(now.requirements, Verification(now.shape, task.spec, task.result, task.evidence))
     evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document()}
     if verdict.code is None:
         return Step(_ended(now), ends=True, evidence=evidence, phase_done=True)
-    return _block(failure(verdict.code, verdict.message, task.kind), evidence)
+    return _block(failure(verdict.code, verdict.message), evidence)
 
 
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
@@ -317,8 +288,8 @@ def quota_marks(unproven: bool, changes: AllocationChanges) -> AllocationChanges
     if changes.get("ended_at") is not None:
         return {"counted": False, "unproven": False}
     if changes.get("state") == "release_failed":
-        failure = changes.get("failure")
-        lost = failure is not None and failure["code"] == HOST_LOST
+        reason = changes.get("failure")
+        lost = reason is not None and reason["code"] == HOST_LOST
         return {"counted": False, "unproven": unproven or not lost}
     return {}
 

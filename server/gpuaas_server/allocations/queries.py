@@ -17,6 +17,7 @@ from gpuaas_server.allocations.rows import (
     WipePolicy,
 )
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values, recordset_insert
 
 _FROM = (
@@ -46,6 +47,17 @@ async def allocation_show(connection: Connection, project_id: str, allocation_id
     )
 
 
+async def allocations_show(connection: Connection, named: Sequence[tuple[str, str]]) -> list[AllocationRow]:
+    """Read allocations, each named by its id and its project."""
+    return await fetch_all(
+        connection,
+        AllocationRow,
+        f"{_ALLOCATION} JOIN unnest(%s::text[], %s::text[]) AS w(id, project_id)"
+        " ON a.id = w.id AND a.project_id = w.project_id ORDER BY a.id",
+        ([allocation_id for allocation_id, _ in named], [project_id for _, project_id in named]),
+    )
+
+
 async def allocation_lock(connection: Connection, project_id: str, allocation_id: str) -> AllocationRow | None:
     return await fetch_optional(
         connection,
@@ -70,8 +82,7 @@ async def allocation_list(
     project_id: str | None,
     state: str | None,
     node_id: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> list[AllocationRow]:
     """List the newest first. The clauses are constants; only values come from outside."""
     clauses, values = ["true"], list[object]()
@@ -79,7 +90,7 @@ async def allocation_list(
         ("a.project_id = %s", project_id),
         ("a.state = %s", state),
         ("a.node_id = %s", node_id),
-        ("a.id < %s", after),
+        ("a.id < %s", page.after),
     ):
         if value is not None:
             clauses.append(clause)
@@ -88,7 +99,7 @@ async def allocation_list(
         connection,
         AllocationRow,
         f"{_ALLOCATION} WHERE {' AND '.join(clauses)} ORDER BY a.id DESC LIMIT %s",
-        [*values, limit],
+        [*values, page.rows],
     )
 
 
@@ -192,14 +203,14 @@ async def facts_show(connection: Connection, allocation_ids: Sequence[str]) -> l
     )
 
 
-async def facts_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[AllocationFacts]:
+async def facts_list(connection: Connection, project_id: str, page: PageRequest) -> list[AllocationFacts]:
     """List the project's allocations that have not ended, newest first."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         AllocationFacts,
-        f"{_FACTS} WHERE project_id = %(project)s AND ended_at IS NULL"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "after": after, "limit": limit},
+        f"{_FACTS} WHERE project_id = %(project)s AND ended_at IS NULL",
+        {"project": project_id},
+        page,
     )
 
 

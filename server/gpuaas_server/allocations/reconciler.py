@@ -1,7 +1,7 @@
 """The worker of allocations: it loads the snapshot and stores the step that `machine.decide` chose."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gpuaas_server.allocations import queries, service
@@ -14,11 +14,12 @@ from gpuaas_server.capacity.service import ClaimedSlot
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import required_grade
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.pki import service as pki
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ def _changes(row: LockedAllocation, step: Step, now: datetime) -> AllocationChan
     if step.state == "releasing" and row.state == "release_failed":
         changes["failure"] = None
     if step.failure is not None:
-        changes["failure"] = step.failure.document()
+        changes["failure"] = {**step.failure.document(), "phase": row.phase}
     if step.ssh is not None:
         changes |= {"ssh_address": step.ssh.address, "ssh_port": step.ssh.port, "ssh_user": step.ssh.user}
     if step.baseline is not None:

@@ -12,13 +12,13 @@ REPLACEABLE = ("provisioning", "active")
 
 
 async def allocation_replace(
-    tx: Tx, settings: Settings, caller: Caller, project_id: str, allocation_id: str, body: AllocationRelease
+    tx: Tx, settings: Settings, caller: Caller, allocation_id: str, body: AllocationRelease
 ) -> Allocation:
     """Return the new allocation. Nothing is released unless the same can be claimed, quota included.
 
     What is on a lost host stops counting here, so that only the difference is counted: the quota need not allow both.
     """
-    row = await service.allocation_lock(tx, project_id, allocation_id)
+    row = await service.allocation_lock(tx, caller.project_id, allocation_id)
     if row.state not in REPLACEABLE:
         raise Problem("conflict", f"The allocation is {row.state}; only one that is in use can be replaced.")
     released = await service.ask_release(tx, row, body.reason or "replaced")
@@ -27,13 +27,11 @@ async def allocation_replace(
     if row.host_lost_since is not None:
         await service.change(tx, released, {"counted": False}, None)
         given_back = row.gpu_count
-    made = await creation.allocation_create(
-        tx, settings, caller, row.tenant_id, project_id, wanted, given_back=given_back
-    )
+    made = await creation.allocation_create(tx, settings, caller, wanted, given_back=given_back)
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}
     entry = AuditEntry(
-        "allocation_replace", allocation_id, row.tenant_id, project_id, reason=body.reason, details=details
+        "allocation_replace", allocation_id, row.tenant_id, caller.project_id, reason=body.reason, details=details
     )
     await record(tx, entry)
     return replacement

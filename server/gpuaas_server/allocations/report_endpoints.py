@@ -2,17 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.allocations import reports
 from gpuaas_server.allocations.schemas import HostReport, HostReportClear, HostReportCreate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import AllocationId, HostReportId, NodeId, ProjectId
 
-router = APIRouter(tags=["allocations"])
+router = api_router(tags=["allocations"])
 
 
 @router.post(
@@ -37,14 +38,13 @@ async def host_report_create(
 @router.get("/host-reports", response_model=Page[HostReport], responses=problem_responses())
 async def host_report_list(
     call: Annotated[Call, admitted("host_report_list")],
+    page: PageQuery,
     node_id: Annotated[NodeId | None, Query(description="Only reports of this node.")] = None,
     cleared: Annotated[bool | None, Query(description="True: only cleared reports. False: only open ones.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the hosts that tenants reported as broken, newest first."""
     caller = call.caller
-    return await call.read(lambda c: reports.host_report_list(c, caller, node_id, cleared, after, limit))
+    return await call.read(lambda c: reports.host_report_list(c, caller, node_id, cleared, page))
 
 
 @router.post("/host-reports/{host_report_id}/clear", response_model=HostReport, responses=problem_responses("conflict"))

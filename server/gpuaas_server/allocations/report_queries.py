@@ -4,7 +4,8 @@ from datetime import datetime
 
 from gpuaas_server.allocations.rows import HostReportRow
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, values_insert, values_of
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value, values_insert, values_of
 
 _COLUMNS = columns_of(HostReportRow)
 
@@ -21,15 +22,15 @@ async def report_insert(connection: Connection, row: HostReportRow) -> None:
 
 
 async def report_list(
-    connection: Connection, node_id: str | None, cleared: bool | None, after: str | None, limit: int
+    connection: Connection, node_id: str | None, cleared: bool | None, page: PageRequest
 ) -> list[HostReportRow]:
-    return await fetch_all(
+    return await fetch_page(
         connection,
         HostReportRow,
         f"SELECT {_COLUMNS} FROM host_reports WHERE (%(node)s::text IS NULL OR node_id = %(node)s)"
-        " AND (%(cleared)s::boolean IS NULL OR (cleared_at IS NOT NULL) = %(cleared)s)"
-        " AND id < coalesce(%(after)s, 'zzz') ORDER BY id DESC LIMIT %(limit)s",
-        {"node": node_id, "cleared": cleared, "after": after, "limit": limit},
+        " AND (%(cleared)s::boolean IS NULL OR (cleared_at IS NOT NULL) = %(cleared)s)",
+        {"node": node_id, "cleared": cleared},
+        page,
     )
 
 

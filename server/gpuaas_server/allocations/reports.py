@@ -20,6 +20,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 REPORTABLE = ("provisioning", "active", "releasing")
@@ -56,11 +57,10 @@ async def host_report_list(
     caller: Caller,
     node_id: str | None,
     cleared: bool | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[HostReport]:
-    rows = await queries.report_list(connection, node_id, cleared, after, limit + 1)
-    return Page[HostReport].of([_shown(row, caller) for row in rows], limit)
+    rows = await queries.report_list(connection, node_id, cleared, page)
+    return Page[HostReport].of([_shown(row, caller) for row in rows], page)
 
 
 async def host_report_clear(tx: Tx, caller: Caller, report_id: str, body: HostReportClear) -> HostReport:

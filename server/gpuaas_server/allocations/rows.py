@@ -1,9 +1,9 @@
 """The rows of allocations: each class has the columns of one table, or of one question to the database."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import computed
 from gpuaas_server.kernel.wipe_grades import WipeGrade

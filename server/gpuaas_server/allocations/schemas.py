@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import GpuCount, HostGpu
 from gpuaas_server.kernel.http.schemas import (
+    LINES,
     AllowedActions,
     Body,
     CorrelationId,
@@ -49,9 +50,9 @@ class ForceCleanup(Body):
     """A person takes responsibility for a wipe that is not proven. The record says not verified permanently."""
 
     reason: Reason
-    evidence: Annotated[
-        str, StringConstraints(min_length=10, max_length=4000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")
-    ] = Field(description="What was checked on the host, how, and by whom.")
+    evidence: Annotated[str, StringConstraints(min_length=10, max_length=4000, pattern=LINES)] = Field(
+        description="What was checked on the host, how, and by whom."
+    )
 
 
 class FailureReason(BaseModel):
@@ -62,7 +63,7 @@ class FailureReason(BaseModel):
     phase: str | None = Field(default=None, description="The host task that failed, if one did.")
 
 
-class SshWayIn(BaseModel):
+class SshAddress(BaseModel):
     address: str = Field(description="Name or IP address of the host.")
     port: int = Field(description="Port of the host's sshd.")
     user: str = Field(description="The user name to log in with.")
@@ -106,7 +107,7 @@ class Allocation(BaseModel):
     health_reasons: list[AllocationHealthReason] = Field(
         description="Why the allocation is not healthy, and what is planned for its host."
     )
-    ssh: SshWayIn | None = Field(description="Where to log in, once the allocation is active.")
+    ssh: SshAddress | None = Field(description="Where to log in, once the allocation is active.")
     wipe_verified: bool | None = Field(
         description="Whether the wipe is proven: null until the release has ended, false permanently after a forced clean-up."
     )

@@ -1,6 +1,7 @@
 """The verbs of allocations; one transaction each. `reconciler.py` does the rest."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
 from gpuaas_server.allocations import queries
@@ -17,7 +18,7 @@ from gpuaas_server.allocations.rows import (
     TransitionRow,
     UnendedAllocation,
 )
-from gpuaas_server.allocations.schemas import Allocation, ForceCleanup, SshWayIn
+from gpuaas_server.allocations.schemas import Allocation, ForceCleanup, SshAddress
 from gpuaas_server.allocations.wipe_proof import StoredProof
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
@@ -28,8 +29,10 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
 from gpuaas_server.nodes import service as nodes
@@ -99,7 +102,7 @@ def allocation_event(kind: str, row: NewAllocation | UnendedAllocation, **data: 
 def allocation_of(row: AllocationRow, caller: Caller) -> Allocation:
     ssh = None
     if row.state == "active" and (stored := _endpoint(row)) is not None:
-        ssh = SshWayIn(address=stored.address, port=stored.port, user=stored.user)
+        ssh = SshAddress(address=stored.address, port=stored.port, user=stored.user)
     proof, verified = StoredProof.read(row.wipe_evidence), None
     if row.forced is not None:
         verified = False
@@ -120,8 +123,8 @@ def allocation_of(row: AllocationRow, caller: Caller) -> Allocation:
     )
 
 
-async def allocation_show(connection: Connection, caller: Caller, project_id: str, allocation_id: str) -> Allocation:
-    row = await queries.allocation_show(connection, project_id, allocation_id)
+async def allocation_show(connection: Connection, caller: Caller, allocation_id: str) -> Allocation:
+    row = await queries.allocation_show(connection, caller.project_id, allocation_id)
     if row is None:
         raise not_found("allocation", allocation_id)
     return allocation_of(row, caller)
@@ -133,18 +136,15 @@ async def allocation_list(
     project_id: str | None,
     state: str | None,
     node_id: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[Allocation]:
-    rows = await queries.allocation_list(connection, project_id, state, node_id, after, limit + 1)
-    return Page[Allocation].of([allocation_of(row, caller) for row in rows], limit)
+    rows = await queries.allocation_list(connection, project_id, state, node_id, page)
+    return Page[Allocation].of([allocation_of(row, caller) for row in rows], page)
 
 
-async def allocation_release(
-    tx: Tx, caller: Caller, project_id: str, allocation_id: str, reason: str | None
-) -> Allocation:
+async def allocation_release(tx: Tx, caller: Caller, allocation_id: str, reason: str | None) -> Allocation:
     """Ask for the release. Asking again while it is under way, or has ended, is no error and changes nothing."""
-    row = await allocation_lock(tx, project_id, allocation_id)
+    row = await allocation_lock(tx, caller.project_id, allocation_id)
     if row.state in LIVE:
         row = await ask_release(tx, row, reason)
     elif row.state == "release_failed":
@@ -216,8 +216,8 @@ async def change(tx: Tx, row: AllocationRow, changes: AllocationChanges, reason:
     return changed
 
 
-async def allocation_retry_release(tx: Tx, caller: Caller, project_id: str, allocation_id: str) -> Allocation:
-    row = await allocation_lock(tx, project_id, allocation_id)
+async def allocation_retry_release(tx: Tx, caller: Caller, allocation_id: str) -> Allocation:
+    row = await allocation_lock(tx, caller.project_id, allocation_id)
     if row.state != "release_failed":
         raise Problem("conflict", f"The allocation is {row.state}; only a failed release can be retried.")
     row = await start_release(tx, row, "retry")
@@ -225,10 +225,8 @@ async def allocation_retry_release(tx: Tx, caller: Caller, project_id: str, allo
     return allocation_of(row, caller)
 
 
-async def allocation_force_cleanup(
-    tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: ForceCleanup
-) -> Allocation:
-    row = await _lock(tx, project_id, allocation_id)
+async def allocation_force_cleanup(tx: Tx, caller: Caller, allocation_id: str, body: ForceCleanup) -> Allocation:
+    row = await _lock(tx, caller.project_id, allocation_id)
     if row.state != "release_failed":
         raise Problem("conflict", f"The allocation is {row.state}; only a failed release can be forced.")
     forced: dict[str, object] = {
@@ -302,11 +300,17 @@ async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list
 
 
 async def allocation_access(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess | None:
-    row = await queries.allocation_show(connection, project_id, allocation_id)
-    if row is None:
-        return None
+    return next(iter(await allocations_access(connection, [(allocation_id, project_id)])), None)
+
+
+async def allocations_access(connection: Connection, named: Sequence[tuple[str, str]]) -> list[AllocationAccess]:
+    """Read what `access` needs to know of allocations, each named by its id and its project; what is not there is left out."""
+    return [_access(row) for row in await queries.allocations_show(connection, named)]
+
+
+def _access(row: AllocationRow) -> AllocationAccess:
     return AllocationAccess(
-        allocation_id,
+        row.id,
         row.state,
         row.node_id,
         _endpoint(row),

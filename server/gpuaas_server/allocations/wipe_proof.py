@@ -1,13 +1,15 @@
 """What the verification of a wipe proves. The host reports; the platform compares and decides. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.wipe_grades import INSPECTED, REBOOTED, WipeGrade, rank
 
 RESTART = "restart"
+DRIVES = "drives"
 # What must have been reported by an agent that states a grade; a check that is missing did not look.
-CHECKS_OF_SLICE = frozenset({"marker", "files", "processes", "mounts", "units", "slice"})
+CHECKS_OF_SLICE = frozenset({"marker", "files", "processes", "mounts", "units", "drives", "slice"})
 CHECKS_OF_HOST = frozenset(
     {"marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"}
     | {"agent_state", "configuration", "trust", "agent_program", "kernel"}
@@ -96,16 +98,14 @@ class _Checks:
 def judge_wipe(required: Requirements, reported: Verification) -> Verdict:
     if "grade" not in reported.result:
         return _judge_older_agent(required, reported)
-    checks = _read_checks(reported.result.get("checks"))
+    checks = _read_checks(reported)
     fault = _fault(reported, checks)
     if fault:
         return Verdict(None, required.grade, code="wipe_not_proven", message=fault)
-    unseen = tuple(sorted(checks.not_examined - {RESTART}))
+    unseen = _unseen(checks)
     grade = _grade_reached(required, reported, checks)
-    refused = [name for name in unseen if name not in required.accept_not_examined]
-    if refused:
-        message = f"The verification did not look at {', '.join(refused)}, and the SKU does not accept that."
-        return Verdict(grade, required.grade, unseen, "wipe_not_examined", message)
+    if refused := _refused_unseen(required, grade, unseen):
+        return refused
     if rank(grade) < rank(required.grade):
         message = f"The wipe is proven as {grade}; {required.grade} is required. The host did not show a restart."
         return Verdict(grade, required.grade, unseen, "wipe_grade_not_reached", message)
@@ -114,34 +114,63 @@ def judge_wipe(required: Requirements, reported: Verification) -> Verdict:
 
 def _judge_older_agent(required: Requirements, reported: Verification) -> Verdict:
     """Judge a result without a grade. A host whose agent could write a newer result before does not send an older one."""
-    if reported.result.get("clean") is not True:
+    checks = _read_checks(reported)
+    if reported.result.get("clean") is not True or checks.found:
         message = "The verification found traces of the allocation."
         return Verdict(None, required.grade, code="wipe_not_proven", message=message)
     if _expected(reported).get("agent_sha256") is not None:
         message = "The host answered like an agent of an older release than the one on record."
         return Verdict(None, required.grade, code="wipe_not_proven", message=message)
+    unseen = _unseen(checks)
+    if refused := _refused_unseen(required, INSPECTED, unseen):
+        return refused
     if rank(required.grade) > rank(INSPECTED):
-        message = f"The agent of the host is of an older release, which can not prove {required.grade}."
-        return Verdict(INSPECTED, required.grade, code="wipe_agent_too_old", message=message)
-    return Verdict(INSPECTED, required.grade)
+        message = f"The host's agent is an older release, which cannot prove {required.grade}."
+        return Verdict(INSPECTED, required.grade, unseen, "wipe_agent_too_old", message)
+    return Verdict(INSPECTED, required.grade, unseen)
 
 
-def _read_checks(reported: object) -> _Checks:
-    """Sort the checks by their outcome. One that says neither clean nor not_examined has found something."""
-    checks = _Checks()
-    for entry in reported if isinstance(reported, list) else ():
+def _unseen(checks: _Checks) -> tuple[str, ...]:
+    return tuple(sorted(checks.not_examined - {RESTART}))
+
+
+def _refused_unseen(required: Requirements, grade: str, unseen: tuple[str, ...]) -> Verdict | None:
+    refused = [name for name in unseen if name not in required.accept_not_examined]
+    if not refused:
+        return None
+    message = f"The verification did not look at {', '.join(refused)}, and the SKU does not accept that."
+    return Verdict(grade, required.grade, unseen, "wipe_not_examined", message)
+
+
+def _read_checks(reported: Verification) -> _Checks:
+    """Sort the checks by their outcome. One that says neither clean nor not_examined has found something.
+
+    An agent of an older release calls drives clean that it was told to keep and did not look at.
+    """
+    checks, listed = _Checks(), reported.result.get("checks")
+    has_drives = _has_drives(reported)
+    for entry in listed if isinstance(listed, list) else ():
         if not isinstance(entry, dict):
             checks.found.add("(unreadable)")
             continue
         status = entry.get("status", "clean" if entry.get("clean") is True else "found")
         name = str(entry.get("name"))
-        if status == "clean" and entry.get("clean") is True and not entry.get("found"):
+        looked = name != DRIVES or not has_drives or entry.get("examined") != 0
+        clean = status == "clean" and entry.get("clean") is True and not entry.get("found")
+        if clean and looked:
             checks.clean.add(name)
-        elif status == "not_examined":
+        elif clean or status == "not_examined":
             checks.not_examined.add(name)
         else:
             checks.found.add(name)
     return checks
+
+
+def _has_drives(reported: Verification) -> bool:
+    slots = reported.asked.get("slots")
+    return any(
+        isinstance(slot, dict) and slot.get("nvme_device") for slot in (slots if isinstance(slots, list) else ())
+    )
 
 
 def _fault(reported: Verification, checks: _Checks) -> str:

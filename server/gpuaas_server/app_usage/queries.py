@@ -1,17 +1,17 @@
 """All SQL of app usage."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 
 from gpuaas_server.app_usage.rows import UsagePosition, UsageRecordRow, UsageTotalRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.json_text import as_json
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_values, fields_of
 
 COLUMNS = columns_of(UsageRecordRow)
-# One statement: what is added to the sums is what was added to the records, whoever else reports the same at this moment.
-# In the order of the keys, so that two who add to the same days do not wait for each other in a circle.
+# One statement, so that the sums grow by exactly the records that it adds, even if another report has the same records.
+# Rows are in the order of their keys, so that two reports about the same days do not deadlock.
 _ADD = (
     f"WITH reported AS (SELECT {COLUMNS} FROM jsonb_populate_recordset(NULL::app_usage_records, %s::jsonb)"
     " ORDER BY source_key),"

@@ -1,8 +1,9 @@
 """The rows of app usage."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from gpuaas_server.access.schemas import PublicKeyLine, SourceAddresses, SshCertificate
 from gpuaas_server.kernel.http.schemas import Body, CorrelationId, Moment, examples
 from gpuaas_server.kernel.ids import ProjectId
 
@@ -58,6 +59,24 @@ class UsageReported(BaseModel):
     instance_id: str
     recorded: int = Field(description="Number of records that this report added.")
     known: int = Field(description="Number of records that were stored already, with the same content.")
+
+
+class UsageAccessCreate(Body):
+    public_key: PublicKeyLine = Field(
+        description="A public key that you made for this. The private key stays with you."
+    )
+    source_addresses: SourceAddresses = []
+
+
+class UsageAccess(BaseModel):
+    """Certificates that print what hosts have counted for one instance, whatever command is requested."""
+
+    instance_id: str
+    valid_before: datetime = Field(description="When all of these certificates expire.")
+    certificates: list[SshCertificate] = Field(
+        description="One certificate for each allocation of the instance that can be reached; its principal is the"
+        " allocation's id."
+    )
 
 
 class UsageRecord(BaseModel):

@@ -23,6 +23,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 __all__ = ["UsageFilter", "app_usage_list", "app_usage_report", "app_usage_totals"]
@@ -35,11 +36,9 @@ MOST_DAYS = 400
 USUAL_DAYS = 31
 
 
-async def app_usage_report(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: UsageBatch
-) -> UsageReported:
+async def app_usage_report(tx: Tx, caller: Caller, instance_id: str, body: UsageBatch) -> UsageReported:
     """Record all or none. A record that is known with the same content is not added again: a repetition is harmless."""
-    metered = await instances.metered(tx.connection, caller, project_id, instance_id)
+    metered = await instances.metered(tx.connection, caller, instance_id)
     faults = [fault for one in body.records for fault in _faults(metered, one, tx.now)]
     if faults:
         listed: list[object] = [{"source_key": key, "message": message} for key, message in faults[:MOST_NAMED]]
@@ -50,7 +49,7 @@ async def app_usage_report(
     if known:
         await _require_same(tx.connection, instance_id, known)
     await emit(tx, *_usage_events(metered, [row for row in rows if row.source_key in added]))
-    tx.audited = True  # the records are only ever added, and say who reported them: they are their own trail
+    tx.audited = True  # records are never changed and say who reported them, so they need no audit row
     return UsageReported(instance_id=instance_id, recorded=len(added), known=len(body.records) - len(added))
 
 
@@ -128,14 +127,12 @@ def _usage_events(metered: Metered, rows: Sequence[UsageRecordRow]) -> Iterator[
         yield NewEvent("app_usage.recorded", metered.instance_id, metered.tenant_id, project_id, data)
 
 
-async def app_usage_list(
-    connection: Connection, wanted: UsageFilter, after: str | None, limit: int
-) -> Page[UsageRecord]:
-    position = None if after is None else await queries.record_position(connection, wanted.project_id, after)
-    if after is not None and position is None:
+async def app_usage_list(connection: Connection, wanted: UsageFilter, page: PageRequest) -> Page[UsageRecord]:
+    position = None if page.after is None else await queries.record_position(connection, wanted.project_id, page.after)
+    if page.after is not None and position is None:
         raise Problem("invalid_cursor")
-    rows = await queries.record_list(connection, wanted, position, limit + 1)
-    return Page[UsageRecord].of([UsageRecord(**fields_of(row)) for row in rows], limit)
+    rows = await queries.record_list(connection, wanted, position, page.rows)
+    return Page[UsageRecord].of([UsageRecord(**fields_of(row)) for row in rows], page)
 
 
 async def app_usage_totals(

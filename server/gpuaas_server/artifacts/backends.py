@@ -1,14 +1,18 @@
 """The stores of artifacts that the settings name: the blob store, and the registry with the key it trusts."""
 
+import functools
 import ssl
 from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+from gpuaas_server.artifacts.directory_store import DirectoryStore
 from gpuaas_server.artifacts.oci import Registry
-from gpuaas_server.artifacts.registry_tokens import RegistryKey, registry_token
-from gpuaas_server.artifacts.s3 import Bucket, S3Store
-from gpuaas_server.artifacts.stores import BlobStore, DirectoryStore
+from gpuaas_server.artifacts.registry_tokens import Access, RegistryKey, registry_token
+from gpuaas_server.artifacts.registry_transport import PlatformTransport
+from gpuaas_server.artifacts.s3 import Bucket
+from gpuaas_server.artifacts.s3_store import S3Store
+from gpuaas_server.artifacts.stores import BlobStore
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
@@ -74,4 +78,9 @@ async def registry(platform: Platform) -> Registry:
     if url.startswith("https:"):
         trusted = ssl.create_default_context()
         trusted.load_verify_locations(cadata="".join(await pki.trusted_pems(platform)))
-    return Registry(url, lambda wanted: registry_token(key, "gpuaas", [wanted], platform.clock()), trusted)
+    mint = functools.partial(_platform_token, platform, key)
+    return Registry(PlatformTransport(url, mint, trusted))
+
+
+def _platform_token(platform: Platform, key: RegistryKey, wanted: Access) -> str:
+    return registry_token(key, "gpuaas", [wanted], platform.clock())

@@ -20,19 +20,26 @@ from gpuaas_server.work import leases
 MOST_NAMED = 20
 
 
-async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_id: str, caller: Caller) -> Artifact:
+async def artifact_delete(tx: Tx, settings: Settings, artifact_id: str, caller: Caller) -> Artifact:
     """Delete the artifact and its bytes for ever. From here on nothing is launched from it; asking again changes nothing."""
-    row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
+    row = present(await queries.artifact_lock(tx.connection, caller.project_id, artifact_id), artifact_id)
     if row.deleting_since is None:
         await _require_unused(tx.connection, row)
-        row = await queries.artifact_mark_deleting(tx.connection, artifact_id, tx.now)
-        await artifact_hooks().standing_changed(tx, row.digest, row.project_id)
-        await leases.enqueue(tx, DELETE, [artifact_id], flow=row.tenant_id)
+        row = await begin_deletion(tx, row)
     resource = (row.id, row.tenant_id, row.project_id)
     details: dict[str, object] = {"digest": row.digest, "size_bytes": row.size_bytes, "name": row.name}
     await audit.record(tx, AuditEntry("artifact_delete", *resource, details=details))
-    await events.emit(tx, NewEvent("artifact.deleting", *resource, {"digest": row.digest, "name": row.name}))
     return artifact_document(row, settings, caller)
+
+
+async def begin_deletion(tx: Tx, row: ArtifactRow) -> ArtifactRow:
+    """Mark the artifact, and have its bytes removed. Caller must hold the row lock and have found nothing that refers to it."""
+    row = await queries.artifact_mark_deleting(tx.connection, row.id, tx.now)
+    await artifact_hooks().artifact_changed(tx, row.digest, row.project_id)
+    await leases.enqueue(tx, DELETE, [row.id], flow=row.tenant_id)
+    resource = (row.id, row.tenant_id, row.project_id)
+    await events.emit(tx, NewEvent("artifact.deleting", *resource, {"digest": row.digest, "name": row.name}))
+    return row
 
 
 async def _require_unused(connection: Connection, row: ArtifactRow) -> None:

@@ -1,9 +1,8 @@
 """The reconciler of an artifact's deletion: it removes the bytes, then the row, and frees the quota last."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.artifacts import backends, queries
+from gpuaas_server.artifacts import backends, publish_intents, queries
 from gpuaas_server.artifacts.machine import DELETE
 from gpuaas_server.artifacts.rows import ArtifactRow
 from gpuaas_server.audit import service as audit
@@ -14,6 +13,7 @@ from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.settings import Settings
 
 
@@ -42,6 +42,8 @@ class ArtifactDeleteReconciler:
 
     async def act(self, platform: Platform, snapshot: DeletionSnapshot, decision: None) -> None:
         artifact = snapshot.artifact
+        if artifact.registry is not None:
+            return
         if artifact.kind == "blob":
             await backends.blob_store(platform.settings).remove(artifact.location)
         else:
@@ -52,7 +54,8 @@ class ArtifactDeleteReconciler:
         artifact = snapshot.artifact
         if not await queries.artifact_remove(tx.connection, artifact.id):
             return
-        use = ArtifactUse(artifact.tenant_id, artifact.project_id, -1, -artifact.size_bytes)
+        await publish_intents.destroy_credential(tx, artifact.pull_secret_id)
+        use = ArtifactUse(artifact.tenant_id, artifact.project_id, -1, -artifact.stored_bytes)
         await capacity.count_artifacts(tx, self._settings, use)
         resource = (artifact.id, artifact.tenant_id, artifact.project_id)
         details: dict[str, object] = {"digest": artifact.digest, "size_bytes": artifact.size_bytes}

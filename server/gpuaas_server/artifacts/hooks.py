@@ -1,10 +1,10 @@
 """What artifacts ask of, and tell, the nouns that use them: versions that refer to them, instances that run from them."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 
 
@@ -16,8 +16,12 @@ class ArtifactHooks:
     active_versions: Callable[[Connection, str, str], Awaitable[int]]
     # Names of those of the publishing project that are not retired and refer to the digest; at most so many.
     versions: Callable[[Connection, str, str, int], Awaitable[list[str]]]
+    # Those of the digests to which versions refer that are not retired, of the publishing project (the text).
+    digests_referred: Callable[[Connection, str, Sequence[str]], Awaitable[list[str]]]
+    # Those of the digests from which something runs, of all tenants.
+    digests_running: Callable[[Connection, Sequence[str]], Awaitable[list[str]]]
     # Told, with digest and publishing project, when an artifact has lost or regained its trust, or left the live stages.
-    standing_changed: Callable[[Tx, str, str], Awaitable[None]]
+    artifact_changed: Callable[[Tx, str, str], Awaitable[None]]
     # Told, with the tenant, when it trusts other keys than before, or wants signatures.
     tenant_trust_changed: Callable[[Tx, str], Awaitable[None]]
 

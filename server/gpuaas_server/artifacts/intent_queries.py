@@ -7,9 +7,9 @@ from psycopg.types.json import Jsonb
 from gpuaas_server.artifacts.rows import LiveUploads, PublishIntentRow
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.failures import FailureDocument
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
-    fetch_all,
     fetch_one,
     fetch_optional,
     fetch_value,
@@ -43,13 +43,16 @@ async def intent_load(connection: Connection, intent_id: str) -> PublishIntentRo
     )
 
 
-async def intent_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[PublishIntentRow]:
-    return await fetch_all(
+async def intent_list(
+    connection: Connection, project_id: str, digest: str | None, page: PageRequest
+) -> list[PublishIntentRow]:
+    return await fetch_page(
         connection,
         PublishIntentRow,
         f"SELECT {_INTENT} FROM publish_intents WHERE project_id = %(project)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "after": after, "limit": limit},
+        " AND (%(digest)s::text IS NULL OR digest = %(digest)s)",
+        {"project": project_id, "digest": digest},
+        page,
     )
 
 
@@ -85,7 +88,8 @@ async def intent_start_verification(
     return await fetch_one(
         connection,
         PublishIntentRow,
-        "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1"
+        "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1,"
+        " upload_token = NULL, upload_until = NULL"
         f" WHERE id = %s AND state = 'open' RETURNING {_INTENT}",
         (digest, deadline_at, intent_id),
     )
@@ -138,6 +142,33 @@ async def upload_end(connection: Connection, intent_id: str, reserved_bytes: int
         "UPDATE publish_intents SET upload_token = NULL, upload_until = NULL, reserved_bytes = %s WHERE id = %s",
         (reserved_bytes, intent_id),
     )
+
+
+async def parts_name_store(
+    connection: Connection, intent_id: str, before: str | None, name: str
+) -> PublishIntentRow | None:
+    """Store what the store calls the upload in parts. None: the intent is not open, or another call was first."""
+    return await fetch_optional(
+        connection,
+        PublishIntentRow,
+        "UPDATE publish_intents SET parts_name = %s WHERE id = %s AND state = 'open'"
+        f" AND parts_name IS NOT DISTINCT FROM %s RETURNING {_INTENT}",
+        (name, intent_id, before),
+    )
+
+
+async def parts_renew(
+    connection: Connection, intent_id: str, deadline_at: datetime, token: str | None, until: datetime | None
+) -> bool:
+    """Move the deadline of an open intent. With a token, its upload is in progress until then; else that stays."""
+    renewed = await fetch_optional(
+        connection,
+        PublishIntentRow,
+        "UPDATE publish_intents SET deadline_at = greatest(deadline_at, %s), upload_token = coalesce(%s, upload_token),"
+        f" upload_until = coalesce(%s, upload_until) WHERE id = %s AND state = 'open' RETURNING {_INTENT}",
+        (deadline_at, token, until, intent_id),
+    )
+    return renewed is not None
 
 
 async def intents_delete_before(connection: Connection, before: datetime, portion: int) -> int:

@@ -3,11 +3,11 @@
 open → verifying → registered; failed, expired and cancelled are the other ends, whose bytes are then discarded.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
 from gpuaas_server.artifacts.stages import Trust
+from gpuaas_server.kernel.dataclass import dataclass
 
 DELETE = "artifact_delete"  # the kind of work that removes an artifact with its bytes
 
@@ -30,8 +30,10 @@ INTENT_TRANSITIONS: dict[IntentState, frozenset[IntentState]] = {
     IntentState.CANCELLED: frozenset(),
 }
 ENDED = frozenset(state for state, after in INTENT_TRANSITIONS.items() if not after)
-VERIFY_LIMIT = timedelta(hours=1)  # for reading every byte of it again
-CHECK_LIMIT = timedelta(hours=1)
+EXTERNAL_LIMIT = timedelta(minutes=10)  # for an external registry to answer: only manifests are read
+CHECK_LIMIT = timedelta(hours=1)  # for reading every byte again, and longer for more bytes than this takes:
+SLOWEST_READ = 32 << 20  # bytes a second
+LONGEST_UPLOAD = timedelta(days=7)  # in parts, from the intent to its completion
 RETRY_PAUSE = timedelta(seconds=5)
 
 
@@ -53,6 +55,16 @@ def next_step(state: IntentState, deadline_at: datetime | None, now: datetime) -
     if state is IntentState.OPEN:
         return IntentStep.EXPIRE if late else IntentStep.WAIT
     return IntentStep.GIVE_UP if late else IntentStep.VERIFY
+
+
+def check_limit(size_bytes: int) -> timedelta:
+    """Return how long a check of so many bytes may take, with interruptions."""
+    return CHECK_LIMIT + timedelta(seconds=size_bytes // SLOWEST_READ)
+
+
+def parts_deadline(created_at: datetime, now: datetime, grace: timedelta) -> datetime:
+    """Return when an upload in parts expires unless there is a further sign of its publisher."""
+    return min(now + grace, created_at + LONGEST_UPLOAD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,18 @@
 """All SQL of artifacts, trust and runtime secrets. Publish intents have a file of their own."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.artifacts.rows import (
     ArtifactFacts,
     ArtifactRow,
-    EvidenceRow,
     PullableArtifact,
     RuntimeSecretRow,
     TrustKeyRow,
     TrustPolicyRow,
 )
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -27,7 +28,6 @@ from gpuaas_server.kernel.rows import (
 _ARTIFACT = columns_of(ArtifactRow)
 _ARTIFACT_OF_PROJECT = f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s"
 _KEY = columns_of(TrustKeyRow)
-_EVIDENCE = columns_of(EvidenceRow)
 _POLICY = columns_of(TrustPolicyRow)
 _SECRET = columns_of(RuntimeSecretRow)
 
@@ -44,12 +44,24 @@ async def artifact_insert(connection: Connection, row: ArtifactRow) -> bool:
     return inserted is not None
 
 
-async def artifact_by_digest(connection: Connection, project_id: str, digest: str) -> ArtifactRow | None:
+async def artifact_by_digest(
+    connection: Connection, project_id: str, digest: str, lock: bool = False
+) -> ArtifactRow | None:
     return await fetch_optional(
         connection,
         ArtifactRow,
-        f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %s AND digest = %s",
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %s AND digest = %s{' FOR UPDATE' if lock else ''}",
         (project_id, digest),
+    )
+
+
+async def artifact_set_credential(
+    connection: Connection, artifact_id: str, pull_secret_id: str | None, check_until: datetime
+) -> None:
+    """Replace the credential of an external image, and request a check. Caller must hold the row lock."""
+    await connection.execute(
+        "UPDATE artifacts SET pull_secret_id = %s, check_until = %s, generation = generation + 1 WHERE id = %s",
+        (pull_secret_id, check_until, artifact_id),
     )
 
 
@@ -71,15 +83,15 @@ async def artifact_load(connection: Connection, artifact_id: str) -> ArtifactRow
 
 
 async def artifact_list(
-    connection: Connection, project_id: str, stage: str | None, digest: str | None, after: str | None, limit: int
+    connection: Connection, project_id: str, stage: str | None, digest: str | None, page: PageRequest
 ) -> list[ArtifactRow]:
-    return await fetch_all(
+    return await fetch_page(
         connection,
         ArtifactRow,
         f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %(project)s"
-        " AND (%(stage)s::text IS NULL OR stage = %(stage)s) AND (%(digest)s::text IS NULL OR digest = %(digest)s)"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "stage": stage, "digest": digest, "after": after, "limit": limit},
+        " AND (%(stage)s::text IS NULL OR stage = %(stage)s) AND (%(digest)s::text IS NULL OR digest = %(digest)s)",
+        {"project": project_id, "stage": stage, "digest": digest},
+        page,
     )
 
 
@@ -170,6 +182,21 @@ async def artifacts_mark_deleting(
     )
 
 
+async def collectable_artifacts(
+    connection: Connection, project_id: str, stages: Sequence[str], after: str | None, limit: int, lock: bool = False
+) -> list[ArtifactRow]:
+    """List artifacts in these stages, newest first, without those that are revoked, checked or deleted."""
+    return await fetch_all(
+        connection,
+        ArtifactRow,
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %(project)s AND stage = ANY(%(stages)s)"
+        " AND trust <> 'revoked' AND check_until IS NULL AND deleting_since IS NULL"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s"
+        f"{' FOR UPDATE' if lock else ''}",
+        {"project": project_id, "stages": list(stages), "after": after, "limit": limit},
+    )
+
+
 async def artifacts_count(connection: Connection, project_id: str) -> int:
     return (
         await fetch_value(connection, int, "SELECT count(*) FROM artifacts WHERE project_id = %s", (project_id,)) or 0
@@ -189,7 +216,8 @@ async def neighbour_digests(connection: Connection, location: str, artifact_id: 
     return await fetch_values(
         connection,
         str,
-        "SELECT digest FROM artifacts WHERE project_id = %s AND location = %s AND kind = 'oci' AND id <> %s",
+        "SELECT digest FROM artifacts WHERE project_id = %s AND location = %s AND kind = 'oci' AND registry IS NULL"
+        " AND id <> %s",
         (project_id, location, artifact_id),
     )
 
@@ -217,33 +245,13 @@ async def artifact_facts(connection: Connection, digests: list[str], publisher: 
     )
 
 
-async def artifact_kind(connection: Connection, project_id: str, digest: str) -> str | None:
-    return await fetch_value(
-        connection, str, "SELECT kind FROM artifacts WHERE project_id = %s AND digest = %s", (project_id, digest)
-    )
-
-
-async def evidence_insert(connection: Connection, row: EvidenceRow) -> None:
-    await connection.execute(values_insert("artifact_evidence", EvidenceRow), values_of(row))
-
-
-async def evidence_list(connection: Connection, artifact_id: str, after: str | None, limit: int) -> list[EvidenceRow]:
-    return await fetch_all(
-        connection,
-        EvidenceRow,
-        f"SELECT {_EVIDENCE} FROM artifact_evidence WHERE artifact_id = %(artifact)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"artifact": artifact_id, "after": after, "limit": limit},
-    )
-
-
-async def latest_evidence(connection: Connection, artifact_id: str) -> dict[str, bool]:
+async def artifact_kinds(connection: Connection, project_id: str, digests: Sequence[str]) -> dict[str, str]:
     return await fetch_mapping(
         connection,
         str,
-        bool,
-        "SELECT DISTINCT ON (kind) kind, passed FROM artifact_evidence WHERE artifact_id = %s ORDER BY kind, id DESC",
-        (artifact_id,),
+        str,
+        "SELECT digest, kind FROM artifacts WHERE project_id = %s AND digest = ANY(%s)",
+        (project_id, list(digests)),
     )
 
 
@@ -254,16 +262,23 @@ async def policy_show(connection: Connection, tenant_id: str) -> TrustPolicyRow 
 
 
 async def policy_set(
-    connection: Connection, tenant_id: str, require_signature: bool, actor_id: str, now: datetime
+    connection: Connection,
+    tenant_id: str,
+    require_signature: bool,
+    require_smoke_launch: bool,
+    actor_id: str,
+    now: datetime,
 ) -> TrustPolicyRow:
     return await fetch_one(
         connection,
         TrustPolicyRow,
-        "INSERT INTO trust_policies AS p (tenant_id, require_signature, updated_by, updated_at) VALUES (%s, %s, %s, %s)"
+        "INSERT INTO trust_policies AS p (tenant_id, require_signature, require_smoke_launch, updated_by, updated_at)"
+        " VALUES (%s, %s, %s, %s, %s)"
         " ON CONFLICT (tenant_id) DO UPDATE SET require_signature = EXCLUDED.require_signature,"
+        " require_smoke_launch = EXCLUDED.require_smoke_launch,"
         " updated_by = EXCLUDED.updated_by, updated_at = EXCLUDED.updated_at, generation = p.generation + 1"
         f" RETURNING {_POLICY}",
-        (tenant_id, require_signature, actor_id, now),
+        (tenant_id, require_signature, require_smoke_launch, actor_id, now),
     )
 
 
@@ -278,13 +293,13 @@ async def key_insert(connection: Connection, row: TrustKeyRow) -> bool:
     return inserted is not None
 
 
-async def key_list(connection: Connection, tenant_id: str, after: str | None, limit: int) -> list[TrustKeyRow]:
-    return await fetch_all(
+async def key_list(connection: Connection, tenant_id: str, page: PageRequest) -> list[TrustKeyRow]:
+    return await fetch_page(
         connection,
         TrustKeyRow,
-        f"SELECT {_KEY} FROM trust_keys WHERE tenant_id = %(tenant)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "after": after, "limit": limit},
+        f"SELECT {_KEY} FROM trust_keys WHERE tenant_id = %(tenant)s",
+        {"tenant": tenant_id},
+        page,
     )
 
 
@@ -320,6 +335,10 @@ async def artifact_to_pull(connection: Connection, digest: str, publisher_projec
         f"SELECT {columns_of(PullableArtifact)} FROM artifact_to_pull(%s, %s)",
         (digest, publisher_project_id),
     )
+
+
+async def artifact_size_to_pull(connection: Connection, artifact_id: str) -> int | None:
+    return await fetch_value(connection, int, "SELECT artifact_size_to_pull(%s)", (artifact_id,))
 
 
 async def secret_insert(connection: Connection, row: RuntimeSecretRow) -> None:

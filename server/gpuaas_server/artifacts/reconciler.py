@@ -1,26 +1,21 @@
-"""The reconcilers of artifacts: one completes a publish intent, the other checks an artifact again.
+"""The reconciler that completes a publish intent.
 
 Bytes are read in `act`, outside any transaction, and may take long; what is stored is in `apply`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gpuaas_server.artifacts import backends, intent_queries, publish_intents, queries, service
-from gpuaas_server.artifacts.hooks import artifact_hooks
+from gpuaas_server.artifacts.external_images import ExternalImage, check_external, external_registry
 from gpuaas_server.artifacts.machine import (
-    CHECK_LIMIT,
     RETRY_PAUSE,
-    Findings,
     IntentState,
     IntentStep,
-    TrustVerdict,
+    check_limit,
     next_step,
-    verdict,
 )
-from gpuaas_server.artifacts.oci import Registry
 from gpuaas_server.artifacts.rows import ArtifactRow, PublishIntentRow
-from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_signature, read_key, signers
 from gpuaas_server.artifacts.stages import Stage, Trust
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -30,6 +25,7 @@ from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.kernel.ids import new_id
@@ -37,12 +33,22 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 # The bytes cannot be reached now; everything else that a reading raises is about the bytes.
-AWAY = frozenset({"storage_unavailable", "registry_unavailable", "registry_not_configured"})
+AWAY = frozenset(
+    {
+        "storage_unavailable",
+        "registry_unavailable",
+        "registry_not_configured",
+        "secret_store_unavailable",
+        "upload_in_progress",
+    }
+)
+# The bytes cannot be read until somebody changes something; nothing is known about them either.
+UNREADABLE = AWAY | {"registry_denied", "registry_not_allowed", "registry_untrusted", "secret_unreadable"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """What was published, read whole."""
+    """The published bytes, as measured when all of them were read."""
 
     digest: str
     location: str
@@ -72,14 +78,20 @@ async def read_published(platform: Platform, intent: PublishIntentRow) -> Bytes:
     """Read every byte of what the intent says was published; raise a Problem when it is something else."""
     if intent.digest is None:
         raise Problem("upload_missing", "No digest was registered.")
+    if intent.registry is not None and intent.repository is not None:
+        external = ExternalImage(intent.registry, intent.repository, intent.digest, intent.pull_secret_id)
+        async with external_registry(platform, external) as registry:
+            image = await check_external(registry, platform.settings, external)
+        return Bytes(intent.digest, intent.repository, image.media_type, image.size_bytes)
     if intent.kind == "oci":
         repository = publish_intents.repository_of(intent.project_id, intent.name)
-        image = await (await backends.registry(platform)).check_image(repository, intent.digest)
-        if image is None:
+        found = await (await backends.registry(platform)).check_image(repository, intent.digest)
+        if found is None:
             raise Problem("upload_missing", f"The registry has no manifest {intent.digest} in {repository}.")
-        return Bytes(intent.digest, repository, image.media_type, image.size_bytes)
+        return Bytes(intent.digest, repository, found.media_type, found.size_bytes)
     store = backends.blob_store(platform.settings)
-    key = await store.settle(intent.project_id, intent.id)
+    upload = publish_intents.parted_upload(intent)
+    key = await (store.settle(intent.project_id, intent.id) if upload is None else store.join_parts(upload))
     measured = None if key is None else await store.measure(key)
     if key is None or measured is None:
         raise Problem("upload_missing", "No bytes were uploaded.")
@@ -122,6 +134,8 @@ class PublishIntentReconciler:
     async def _discard(self, platform: Platform, snapshot: IntentSnapshot) -> None:
         """Remove what did not become an artifact. An image that is one already keeps its manifest."""
         intent = snapshot.intent
+        if intent.registry is not None:
+            return
         if intent.kind == "blob":
             await backends.blob_store(platform.settings).discard(intent.project_id, intent.id)
         elif intent.digest is not None and not snapshot.is_artifact and backends.registry_url(platform.settings):
@@ -149,9 +163,10 @@ class PublishIntentReconciler:
 
     def _use(self, intent: PublishIntentRow, content: Bytes) -> ArtifactUse:
         """Return what the artifact needs beyond what the intent has reserved."""
-        reserved = intent.reserved_bytes if intent.quota_held else 0
-        artifacts = 0 if intent.quota_held else 1
-        return ArtifactUse(intent.tenant_id, intent.project_id, artifacts, content.size_bytes - reserved)
+        reserved = intent.reserved_bytes if intent.quota_reserved else 0
+        artifacts = 0 if intent.quota_reserved else 1
+        stored = content.size_bytes if intent.registry is None else 0
+        return ArtifactUse(intent.tenant_id, intent.project_id, artifacts, stored - reserved)
 
     async def _register(self, tx: Tx, intent: PublishIntentRow, content: Bytes) -> datetime | None:
         use = self._use(intent, content)
@@ -162,6 +177,8 @@ class PublishIntentReconciler:
         if not await queries.artifact_insert(tx.connection, artifact):
             undone = replace(use, artifacts=-use.artifacts, size_bytes=-use.size_bytes)
             await capacity.count_artifacts(tx, self._settings, undone)
+            if await self._renew_credential(tx, intent):
+                return None
             failure = failure_of(Problem("already_exists", "The project has an artifact with this digest."))
             return await self._end(tx, intent, IntentState.FAILED, failure)
         await intent_queries.intent_end(
@@ -175,12 +192,40 @@ class PublishIntentReconciler:
         await events.emit(tx, NewEvent("artifact.registered", *resource, data))
         return None
 
+    async def _renew_credential(self, tx: Tx, intent: PublishIntentRow) -> bool:
+        """Give the artifact of the same external image the intent's credential, with which it was just read."""
+        known = await queries.artifact_by_digest(tx.connection, intent.project_id, intent.digest or "", lock=True)
+        here = (intent.registry, intent.repository)
+        if known is None or known.registry is None or (known.registry, known.location) != here or known.deleting_since:
+            return False
+        ended = await intent_queries.intent_end(
+            tx.connection, intent.id, IntentState.REGISTERED, tx.now, artifact_id=known.id
+        )
+        if ended is None:
+            return True
+        await publish_intents.give_back_quota(tx, self._settings, ended)
+        await queries.artifact_set_credential(
+            tx.connection, known.id, intent.pull_secret_id, tx.now + check_limit(known.size_bytes)
+        )
+        await publish_intents.destroy_credential(tx, known.pull_secret_id)
+        await leases.enqueue(tx, service.CHECK, [known.id], flow=known.tenant_id)
+        resource = (known.id, known.tenant_id, known.project_id)
+        details: dict[str, object] = {
+            "intent": intent.id,
+            "by": intent.created_by,
+            "credential": bool(intent.pull_secret_id),
+        }
+        await audit.record(tx, AuditEntry("artifact_renew_credential", *resource, details=details))
+        await events.emit(tx, service.changed(known))
+        return True
+
     async def _end(self, tx: Tx, intent: PublishIntentRow, state: IntentState, failure: Failure) -> datetime | None:
         """End the intent, and come back at once: the next step discards the bytes."""
         ended = await intent_queries.intent_end(tx.connection, intent.id, state, tx.now, failure.document())
         if ended is None:
             return None
         await publish_intents.give_back_quota(tx, self._settings, ended)
+        await publish_intents.destroy_credential(tx, ended.pull_secret_id)
         resource = (intent.id, intent.tenant_id, intent.project_id)
         entry = AuditEntry(
             "publish_intent_end", *resource, outcome="failed", details={"state": state, "code": failure.code}
@@ -211,103 +256,7 @@ def _new_artifact(intent: PublishIntentRow, content: Bytes, now: datetime) -> Ar
         created_at=now,
         signed_by=[],
         signatures=[],
-        check_until=now + CHECK_LIMIT,
+        check_until=now + check_limit(content.size_bytes),
+        registry=intent.registry,
+        pull_secret_id=intent.pull_secret_id,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSnapshot:
-    artifact: ArtifactRow
-    keys: list[TrustedKey]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    verdict: TrustVerdict | None = None
-    failure: Failure | None = None  # the bytes could not be reached
-
-
-class ArtifactCheckReconciler:
-    kind = service.CHECK
-
-    async def load(self, connection: Connection, subject: str) -> CheckSnapshot | None:
-        artifact = await queries.artifact_load(connection, subject)
-        if artifact is None:
-            return None
-        rows = await queries.tenant_keys(connection, artifact.tenant_id)
-        return CheckSnapshot(artifact, [read_key(row.public_key) for row in rows if row.revoked_at is None])
-
-    def decide(self, snapshot: CheckSnapshot, now: datetime) -> CheckOutcome:
-        return CheckOutcome()
-
-    async def act(self, platform: Platform, snapshot: CheckSnapshot, decision: CheckOutcome) -> CheckOutcome:
-        before = Trust(snapshot.artifact.trust)
-        if before is Trust.REVOKED:
-            signed_by = frozenset(snapshot.artifact.signed_by)
-            return CheckOutcome(verdict(before, Findings(None, 0, signed_by), len(snapshot.keys)))
-        try:
-            findings = await inspect_artifact(platform, snapshot)
-        except Problem as problem:
-            return CheckOutcome(failure=failure_of(problem))
-        return CheckOutcome(verdict(before, findings, len(snapshot.keys)))
-
-    async def apply(self, tx: Tx, snapshot: CheckSnapshot, decision: CheckOutcome) -> datetime | None:
-        artifact = snapshot.artifact
-        if decision.verdict is None:
-            return await self._retry_check(tx, artifact, decision.failure or failure_of(Problem("internal")))
-        found = decision.verdict
-        after = await queries.artifact_store_check(
-            tx.connection, artifact, found.trust, found.detail, sorted(found.signed_by), tx.now
-        )
-        if after is None:
-            return None
-        if after.trust != artifact.trust:
-            resource = (after.id, after.tenant_id, after.project_id)
-            change: dict[str, object] = {
-                "before": {"trust": artifact.trust},
-                "after": {"trust": after.trust, "detail": after.trust_detail},
-            }
-            await audit.record(tx, AuditEntry("artifact_check", *resource, details=change))
-            await events.emit(tx, service.changed(after))
-        if after.trust in (Trust.FAILED, Trust.REVOKED) or _launch_trust(after) != _launch_trust(artifact):
-            await artifact_hooks().standing_changed(tx, after.digest, after.project_id)
-        return None
-
-    async def _retry_check(self, tx: Tx, artifact: ArtifactRow, failure: Failure) -> datetime | None:
-        """Try the check again until its time is over: trust is not lost because a store is away."""
-        until = artifact.check_until
-        if until is not None and tx.now + RETRY_PAUSE < until:
-            return tx.now + RETRY_PAUSE
-        detail = f"the last check could not be made: {failure.code}"
-        await queries.artifact_abandon_check(tx.connection, artifact, detail)
-        return None
-
-
-def _launch_trust(artifact: ArtifactRow) -> tuple[str, list[str]]:
-    """Return what launches depend on: the trust of its own tenant, and the keys by which other tenants judge it."""
-    return artifact.trust, sorted(artifact.signed_by)
-
-
-async def inspect_artifact(platform: Platform, checked: CheckSnapshot) -> Findings:
-    """Read the bytes and the signatures. What is wrong with them is a finding; that they are out of reach, a Problem."""
-    artifact = checked.artifact
-    try:
-        if artifact.kind == "oci":
-            return await _inspect_image(await backends.registry(platform), checked)
-        measured = await backends.blob_store(platform.settings).measure(artifact.location)
-    except Problem as problem:
-        if problem.code in AWAY:
-            raise
-        return Findings(f"{problem.code}: {problem.detail}", 0, frozenset())
-    if measured is None or measured.digest != artifact.digest:
-        return Findings("digest_mismatch: the stored bytes are not those of the digest", 0, frozenset())
-    found = [one for text in artifact.signatures if (one := decode_signature(text)) is not None]
-    return Findings(None, len(found), blob_signers(checked.keys, artifact.digest, found))
-
-
-async def _inspect_image(registry: Registry, checked: CheckSnapshot) -> Findings:
-    repository, digest = checked.artifact.location, checked.artifact.digest
-    if await registry.check_image(repository, digest) is None:
-        return Findings("digest_mismatch: the registry has no such image any more", 0, frozenset())
-    found = await registry.signatures(repository, digest)
-    return Findings(None, len(found), signers(checked.keys, digest, found))

@@ -1,8 +1,7 @@
-"""Who gets which registry token: a caller of the API by their own rights, a runtime secret for the one image it names."""
+"""Decides who gets which registry token: API callers by their permissions, a runtime secret for the one image it names."""
 
 import base64
 import binascii
-from dataclasses import dataclass
 
 from gpuaas_server.admission import service as admission
 from gpuaas_server.admission.service import IdentityGate
@@ -14,13 +13,14 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Principal
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
-# What each action of the registry is, in words of our own policy; one of them will do. Who pushes looks first at what is
-# there already, so that pushing without pulling is nothing that a registry knows.
+# The actions of our policy for each action of the registry; one of them is enough. A client that pushes first reads what
+# the registry has, so the permission to push includes pulling.
 ACTIONS = {PULL: ("artifact_content", "publish_intent_create"), PUSH: ("publish_intent_create",)}
 TOKEN_USER = "token"  # noqa: S105 - the user name that says: the password is an access token of the API
 

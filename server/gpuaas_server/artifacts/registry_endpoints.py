@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from gpuaas_server.artifacts import content, registry_access, runtime_secrets
@@ -11,9 +11,10 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.client_certificates import shown_certificate
 from gpuaas_server.kernel.http.problems import declared
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ArtifactId
 
-router = APIRouter(tags=["registry"])
+router = api_router(tags=["artifacts", "registry"])
 Scope = Annotated[str, Query(max_length=1000)]
 
 
@@ -60,6 +61,7 @@ async def registry_token(
     response_class=Response,
     responses={
         200: content.BYTES,
+        206: content.REST,
         307: content.ELSEWHERE,
         **declared(
             "invalid_request",
@@ -75,11 +77,13 @@ async def registry_token(
 async def artifact_pull(
     request: Request, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_pull")]
 ) -> Response:
-    """Download a blob with a runtime secret that was issued for it. The secret is sent as user name and password."""
+    """Download a blob with a runtime secret that was issued for it. The secret is sent as user name and password.
+    `Range: bytes=N-` continues after N bytes.
+    """
     shown = registry_access.read_authorization(request.headers.get("authorization"))
     if shown is None:
         raise Problem("bad_credentials", "Send the runtime secret as user name and password.")
     pulled = await runtime_secrets.open_secret(call.platform, shown.name, shown.password)
     if pulled.id != artifact_id or pulled.kind != "blob":
         raise Problem("bad_credentials", "The secret was not issued for this artifact.")
-    return content.content_response(call.platform.settings, pulled.location)
+    return content.content_response(call.platform.settings, pulled.location, request.headers.get("range"))

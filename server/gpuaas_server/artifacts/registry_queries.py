@@ -11,7 +11,9 @@ from gpuaas_server.kernel.rows import fetch_all, fetch_optional, fetch_value, fe
 async def kept_images(connection: Connection) -> list[ImageLocation]:
     """Return every image that is an artifact. One that is being deleted counts too: its own deletion removes it."""
     return await fetch_all(
-        connection, ImageLocation, "SELECT location AS repository, digest FROM artifacts WHERE kind = 'oci'"
+        connection,
+        ImageLocation,
+        "SELECT location AS repository, digest FROM artifacts WHERE kind = 'oci' AND registry IS NULL",
     )
 
 
@@ -20,7 +22,8 @@ async def open_repositories(connection: Connection) -> list[str]:
     return await fetch_values(
         connection,
         str,
-        "SELECT DISTINCT project_id || '/' || name FROM publish_intents WHERE kind = 'oci' AND ended_at IS NULL",
+        "SELECT DISTINCT project_id || '/' || name FROM publish_intents WHERE kind = 'oci' AND registry IS NULL"
+        " AND ended_at IS NULL",
     )
 
 
@@ -43,8 +46,8 @@ async def is_push_expected(connection: Connection, project_id: str, name: str) -
         connection,
         bool,
         "SELECT EXISTS (SELECT 1 FROM publish_intents WHERE project_id = %(project)s AND name = %(name)s AND kind = 'oci'"
-        " AND ended_at IS NULL) OR EXISTS (SELECT 1 FROM artifacts WHERE project_id = %(project)s AND kind = 'oci' AND"
-        " location = %(project)s || '/' || %(name)s AND deleting_since IS NULL)",
+        " AND registry IS NULL AND ended_at IS NULL) OR EXISTS (SELECT 1 FROM artifacts WHERE project_id = %(project)s"
+        " AND kind = 'oci' AND registry IS NULL AND location = %(project)s || '/' || %(name)s AND deleting_since IS NULL)",
         {"project": project_id, "name": name},
     )
     return bool(expected)
@@ -54,9 +57,10 @@ async def is_push_expected(connection: Connection, project_id: str, name: str) -
 # size is counted for each artifact, and layers that images share are there once: what is there may be less.
 _UNREGISTERED = (
     "SELECT coalesce(sum(greatest(0, u.size_bytes"
-    " - (SELECT coalesce(sum(a.size_bytes), 0) FROM artifacts a WHERE a.project_id = u.project_id AND a.kind = 'oci')"
+    " - (SELECT coalesce(sum(a.size_bytes), 0) FROM artifacts a WHERE a.project_id = u.project_id AND a.kind = 'oci'"
+    " AND a.registry IS NULL)"
     " - (SELECT coalesce(sum(i.reserved_bytes), 0) FROM publish_intents i WHERE i.project_id = u.project_id"
-    " AND i.kind = 'oci' AND i.ended_at IS NULL AND i.quota_held))), 0) FROM registry_usage u"
+    " AND i.kind = 'oci' AND i.ended_at IS NULL AND i.quota_reserved))), 0) FROM registry_usage u"
 )
 
 

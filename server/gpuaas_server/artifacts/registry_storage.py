@@ -7,10 +7,11 @@ to them. Garbage is what no kept manifest needs and what is older than the grace
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
-from gpuaas_server.artifacts.signatures import signature_tag
+from gpuaas_server.artifacts.signatures import referrers_tag, signature_tag
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.digests import is_digest
 
 _ALGORITHM = "sha256"
@@ -112,9 +113,10 @@ class RegistryStorage:
     def _with_signatures(self, repository: str, digests: Iterable[str]) -> set[str]:
         wanted = set(digests)
         for digest in list(wanted):
-            link = self._tags(repository) / signature_tag(digest) / "current/link"
-            if link.exists():
-                wanted.add(link.read_text().strip())
+            for tag in (signature_tag(digest), referrers_tag(digest)):
+                link = self._tags(repository) / tag / "current/link"
+                if link.exists():
+                    wanted.add(link.read_text().strip())
         return wanted
 
     def _with_parts(self, digests: Iterable[str]) -> set[str]:

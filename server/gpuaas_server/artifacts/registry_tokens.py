@@ -5,7 +5,6 @@ The registry trusts the certificate of our key (`rootcertbundle`), which travels
 
 import base64
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import jwt
@@ -13,12 +12,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import is_id, new_id
 
 ISSUER = "gpuaas"
 SERVICE = "gpuaas-registry"
 LIFE = timedelta(minutes=5)
-# For hosts: each new one is a new look at the artifact, so that a revoked one is soon pulled by nobody.
+# For hosts. The artifact is checked again for each new token, so hosts soon stop pulling a revoked one.
 HOST_LIFE = timedelta(minutes=1)
 CLOCK_SLACK = timedelta(seconds=30)
 PULL, PUSH, DELETE = "pull", "push", "delete"

@@ -1,9 +1,9 @@
 """The rows of artifacts: each class has the columns of one table, or of one question to the database."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.artifacts.schemas import ArtifactKind
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import FailureDocument
 
 
@@ -31,6 +31,13 @@ class ArtifactRow:
     checked_at: datetime | None = None
     generation: int = 1
     deleting_since: datetime | None = None
+    registry: str | None = None  # an external one; None: the bytes are the platform's
+    pull_secret_id: str | None = None
+
+    @property
+    def stored_bytes(self) -> int:
+        """How many bytes the platform keeps of it; an external registry keeps its own."""
+        return self.size_bytes if self.registry is None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class ArtifactFacts:
     trust: str
     signed_by: list[str]
     canary_percent: int
+    has_credential: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,9 @@ class PullableArtifact:
     location: str
     trust: str
     trust_detail: str
+    tenant_id: str
+    registry: str | None
+    pull_secret_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,17 @@ class EvidenceRow:
     summary: str
     submitted_by: str
     created_at: datetime
+    source: str
+    operation_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LastEvidence:
+    """The last outcome of one kind, by one source."""
+
+    kind: str
+    source: str
+    passed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +107,7 @@ class PublishIntentRow:
     created_by: str
     correlation_id: str
     created_at: datetime
-    quota_held: bool
+    quota_reserved: bool
     reserved_bytes: int
     digest: str | None = None
     failure: FailureDocument | None = None
@@ -94,12 +116,22 @@ class PublishIntentRow:
     generation: int = 1
     upload_token: str | None = None
     upload_until: datetime | None = None
+    registry: str | None = None  # an external one, with the repository there
+    repository: str | None = None
+    pull_secret_id: str | None = None
+    part_bytes: int | None = None
+    parts_name: str | None = None
+
+    @property
+    def reference(self) -> str | None:
+        return None if self.registry is None else f"{self.registry}/{self.repository}@{self.digest}"
 
 
 @dataclass(frozen=True, slots=True)
 class TrustPolicyRow:
     tenant_id: str
     require_signature: bool
+    require_smoke_launch: bool
     updated_by: str
     updated_at: datetime
     generation: int

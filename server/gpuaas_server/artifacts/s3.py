@@ -1,20 +1,16 @@
-"""Blobs in an S3-compatible bucket: the publisher writes to it by a presigned URL, we copy, measure and hand out the like.
-
-Only the four plain requests are used, so any server that speaks Signature Version 4 will do.
-"""
+"""Presigned requests to an S3-compatible bucket: any server that speaks Signature Version 4 will do."""
 
 import hashlib
 import hmac
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from gpuaas_server.artifacts.byte_threads import run_in_thread
-from gpuaas_server.artifacts.stores import CHUNK, Measured, Meter, Ticket, settled_key, upload_key
 from gpuaas_server.kernel.clock import Clock, utc_now
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.outward import CallFailed, calling
 
@@ -25,6 +21,7 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"
 OWN_SECONDS = 900  # for requests that we make at once
 SECONDS = 30.0
+NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +31,25 @@ class Bucket:
     url: str
     region: str
     access_key: str
-    secret_key: str
+    secret_key: str = field(repr=False)
 
 
 def presign(
-    bucket: Bucket, method: str, key: str, now: datetime, seconds: int, headers: Mapping[str, str] | None = None
+    bucket: Bucket,
+    method: str,
+    key: str,
+    now: datetime,
+    seconds: int,
+    headers: Mapping[str, str] = NOTHING,
+    parameters: Mapping[str, str] = NOTHING,
 ) -> str:
-    """Return a URL that is itself the permission: for this method, key and headers, for so long."""
+    """Return a URL that is itself the permission: for this method, key, headers and parameters, for so long."""
     parts = urlsplit(bucket.url)
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     scope = f"{stamp[:8]}/{bucket.region}/s3/aws4_request"
-    signed = {"host": parts.netloc, **{name.lower(): value for name, value in (headers or {}).items()}}
+    signed = {"host": parts.netloc, **{name.lower(): value for name, value in headers.items()}}
     query = {
+        **parameters,
         "X-Amz-Algorithm": ALGORITHM,
         "X-Amz-Credential": f"{bucket.access_key}/{scope}",
         "X-Amz-Date": stamp,
@@ -68,63 +72,55 @@ def _day_key(bucket: Bucket, day: str) -> bytes:
     return key
 
 
-class S3Store:
+class BucketRequests:
+    """Sends our own requests to a bucket."""
+
     def __init__(self, bucket: Bucket, clock: Clock = utc_now) -> None:
-        self._bucket = bucket
+        self.bucket = bucket
         self._clock = clock
 
-    def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
-        """Return a ticket for the upload. The length is signed too: the bucket takes neither more nor less."""
-        key = upload_key(project_id, intent_id)
-        headers = {} if size_bytes is None else {"Content-Length": str(size_bytes)}
-        return Ticket("PUT", presign(self._bucket, "PUT", key, self._clock(), seconds, headers), False, headers)
+    def presigned(
+        self,
+        method: str,
+        key: str,
+        seconds: int,
+        headers: Mapping[str, str] = NOTHING,
+        parameters: Mapping[str, str] = NOTHING,
+    ) -> str:
+        return presign(self.bucket, method, key, self._clock(), seconds, headers, parameters)
 
-    def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
-        return Ticket("GET", presign(self._bucket, "GET", key, self._clock(), seconds), False)
-
-    async def settle(self, project_id: str, intent_id: str) -> str | None:
-        """Let the server copy the upload. Its URL may stay valid, for a key that nobody reads any more."""
-        source, key = upload_key(project_id, intent_id), settled_key(project_id, intent_id)
-        name = f"{urlsplit(self._bucket.url).path.rstrip('/')}/{source}"
-        copied = await self._send("PUT", key, {"x-amz-copy-source": quote(name, safe="/-_.~")})
-        if copied == 404:
-            return key if await self._send("HEAD", key) == 200 else None
-        await self._send("DELETE", source)
-        return key
-
-    async def measure(self, key: str) -> Measured | None:
-        meter = Meter()
-        async with self._request("GET", key) as answer:
-            if answer.status_code == 404:
-                return None
-            async for chunk in answer.aiter_raw(CHUNK):
-                await run_in_thread(meter.add, chunk)
-        return meter.measured()
-
-    async def discard(self, project_id: str, intent_id: str) -> None:
-        for key in (upload_key(project_id, intent_id), settled_key(project_id, intent_id)):
-            await self._send("DELETE", key)
-
-    async def remove(self, key: str) -> None:
-        await self._send("DELETE", key)
-
-    async def _send(self, method: str, key: str, headers: Mapping[str, str] | None = None) -> int:
-        async with self._request(method, key, headers) as answer:
-            body = await answer.aread()
-            if b"<Error>" in body and answer.status_code == 200:
-                raise Problem("storage_unavailable", "The blob store did not finish a copy.")  # S3 says so in a 200
-            return answer.status_code
+    async def send(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = NOTHING,
+        parameters: Mapping[str, str] = NOTHING,
+        body: bytes = b"",
+        seconds: float = SECONDS,
+    ) -> tuple[int, bytes]:
+        """Send a request and return status and body of its answer: a success, or 404."""
+        async with self.open(method, key, headers, parameters, body, seconds) as answer:
+            content = await answer.aread()
+            if b"<Error>" in content and answer.status_code == 200:
+                raise Problem("storage_unavailable", "The blob store did not finish a request.")  # S3 says so in a 200
+            return answer.status_code, content
 
     @asynccontextmanager
-    async def _request(
-        self, method: str, key: str, headers: Mapping[str, str] | None = None
+    async def open(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = NOTHING,
+        parameters: Mapping[str, str] = NOTHING,
+        body: bytes = b"",
+        seconds: float = SECONDS,
     ) -> AsyncIterator["httpx.Response"]:
         """Yield the answer when it is a success or a 404. Any other answer counts as a store that is away."""
-        url = presign(self._bucket, method, key, self._clock(), OWN_SECONDS, headers)
+        url = self.presigned(method, key, OWN_SECONDS, headers, parameters)
         try:
             async with (
-                calling(SECONDS) as client,
-                client.stream(method, url, headers=dict(headers or {})) as answer,
+                calling(seconds) as client,
+                client.stream(method, url, headers=dict(headers), content=body or None) as answer,
             ):
                 if answer.status_code != 404 and not answer.is_success:
                     raise Problem("storage_unavailable", f"The blob store answered {answer.status_code}.")

@@ -1,13 +1,15 @@
 """cosign's key signatures, checked: simple-signing payloads beside an image, and signatures of a blob. Pure.
 
-An image's signatures are the layers of the manifest tagged `sha256-<hex>.sig` in its own repository: each layer is a
-payload that names the image's digest, with the signature as an annotation.
+An image's signatures are the layers of the manifest tagged `sha256-<hex>.sig` in its own repository, and of manifests that
+name the image as their subject (OCI referrers): each layer is a payload that names the image's digest, with the signature
+as an annotation.
 """
 
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,10 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from gpuaas_server.kernel.digests import digest_bytes, digest_of
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.digests import digest_bytes, digest_of, is_digest
 from gpuaas_server.kernel.errors import Problem
 
 PAYLOAD_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json"
+SIGNATURE_TYPE = "application/vnd.dev.cosign.artifact.sig.v1+json"
 ANNOTATION = "dev.cosignproject.cosign/signature"
 KIND = "cosign container image signature"
 MIN_RSA_BITS = 2048
@@ -115,6 +119,37 @@ def blob_signers(keys: list[TrustedKey], digest: str, found: list[bytes]) -> fro
 
 def signature_tag(digest: str) -> str:
     return f"{digest.replace(':', '-')}.sig"
+
+
+def referrers_tag(digest: str) -> str:
+    """Return the tag of the index of an image's referrers, where a registry has no API for them."""
+    return digest.replace(":", "-")
+
+
+def signature_referrers(index: Mapping[str, Any]) -> list[str]:
+    """Return the digests of the manifests with signatures that an index of referrers lists."""
+    listed = index.get("manifests")
+    named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [
+        one["digest"] for one in named if one.get("artifactType") == SIGNATURE_TYPE and is_digest(one.get("digest"))
+    ]
+
+
+def subject_of(manifest: Mapping[str, Any]) -> object:
+    subject = manifest.get("subject")
+    return subject.get("digest") if isinstance(subject, dict) else None
+
+
+def payload_layers(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    listed = manifest.get("layers")
+    return [one for one in listed if _is_payload(one)] if isinstance(listed, list) else []
+
+
+def _is_payload(layer: object) -> bool:
+    if not isinstance(layer, dict) or layer.get("mediaType") != PAYLOAD_TYPE:
+        return False
+    annotations = layer.get("annotations")
+    return isinstance(annotations, dict) and isinstance(annotations.get(ANNOTATION), str)
 
 
 def decode_signature(text: str) -> bytes | None:

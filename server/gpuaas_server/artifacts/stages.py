@@ -1,12 +1,13 @@
 """How far an artifact is promoted: the stages, the rules between them, and who is in a canary. Pure.
 
-draft → staged → canary → active → deprecated → retired; canary → staged is the rollback. What never went live may be
-retired at once: no stage without a way out.
+draft → staged → canary → active → deprecated → retired; canary → staged is the rollback.
+An artifact that never went live may be retired at once, so that every stage has a way out.
 """
 
 import hashlib
-from dataclasses import dataclass
 from enum import StrEnum
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 class Stage(StrEnum):
@@ -34,10 +35,14 @@ TRANSITIONS: dict[Stage, frozenset[Stage]] = {
     Stage.DEPRECATED: frozenset({Stage.RETIRED}),
     Stage.RETIRED: frozenset(),
 }
-EVIDENCE = ("lint", "smoke")
+LINT, SMOKE = "lint", "smoke"
+PLATFORM, PUBLISHER = "platform", "publisher"  # whose evidence counts; that of development does not
 # Where new launches may come from it; everything before and after is closed to them.
 _OPENING = frozenset({Stage.STAGED, Stage.CANARY, Stage.ACTIVE})
+_TRIED = frozenset({Stage.DRAFT, Stage.STAGED, Stage.CANARY, Stage.ACTIVE})
 _LIVE = frozenset({Stage.CANARY, Stage.ACTIVE})
+# Where nobody may launch it, so that a collection may take it if nothing refers to it.
+COLLECTABLE = frozenset({Stage.DRAFT, Stage.STAGED, Stage.DEPRECATED, Stage.RETIRED})
 # Where an instance that has it already may bring it to further hosts, or return to it.
 KEEPING = _LIVE | {Stage.DEPRECATED}
 
@@ -49,33 +54,36 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a move depends on. `evidence` is the last outcome of each kind; `live` counts instances on the digest,
-    `active_versions` those app versions that are active or a canary and refer to it.
+class PromotionFacts:
+    """What a move depends on. `evidence` is the last outcome by kind and source; `checking`: the platform's own lint is
+    under way; `needs_smoke_launch`: the tenant accepts only smoke launches by the platform; `live` counts instances on the
+    digest, `active_versions` those app versions that are active or a canary and refer to it.
     """
 
     stage: Stage
     trust: Trust
     require_signature: bool
-    evidence: dict[str, bool]
+    evidence: dict[tuple[str, str], bool]
+    checking: bool = False
+    needs_smoke_launch: bool = False
     live: int = 0
     active_versions: int = 0
 
 
-def move_refusals(standing: Standing, wanted: Stage, canary_percent: int | None) -> list[Refusal]:
+def move_refusals(facts: PromotionFacts, wanted: Stage, canary_percent: int | None) -> list[Refusal]:
     """List every reason against the move, not only the first; an empty list means that it may be made."""
-    if wanted not in TRANSITIONS[standing.stage]:
-        return [Refusal("promotion_refused", f"An artifact cannot move from {standing.stage} to {wanted}.")]
+    if wanted not in TRANSITIONS[facts.stage]:
+        return [Refusal("promotion_refused", f"An artifact cannot move from {facts.stage} to {wanted}.")]
     refusals = [*_percent(wanted, canary_percent)]
-    if wanted in _OPENING and not _is_rollback(standing.stage, wanted):
-        refusals += _trust(standing, wanted)
-    if (standing.stage, wanted) == (Stage.DRAFT, Stage.STAGED):
-        refusals += _evidence(standing.evidence)
-    if wanted in (Stage.DEPRECATED, Stage.STAGED) and standing.active_versions:
-        message = f"{standing.active_versions} app version(s) that are active or a canary refer to it."
+    if wanted in _OPENING and not _is_rollback(facts.stage, wanted):
+        refusals += _trust(facts, wanted)
+    if (facts.stage, wanted) == (Stage.DRAFT, Stage.STAGED):
+        refusals += _evidence(facts)
+    if wanted in (Stage.DEPRECATED, Stage.STAGED) and facts.active_versions:
+        message = f"{facts.active_versions} app version(s) that are active or a canary refer to it."
         refusals.append(Refusal("artifact_in_use", f"{message} Deprecate them or roll them back first."))
-    if wanted is Stage.RETIRED and standing.live:
-        refusals.append(Refusal("artifact_in_use", f"{standing.live} live instance(s) run on this digest."))
+    if wanted is Stage.RETIRED and facts.live:
+        refusals.append(Refusal("artifact_in_use", f"{facts.live} live instance(s) run on this digest."))
     return refusals
 
 
@@ -91,21 +99,36 @@ def _percent(wanted: Stage, percent: int | None) -> list[Refusal]:
     return []
 
 
-def _trust(standing: Standing, wanted: Stage) -> list[Refusal]:
-    if standing.trust is Trust.REVOKED:
+def _trust(facts: PromotionFacts, wanted: Stage) -> list[Refusal]:
+    if facts.trust is Trust.REVOKED:
         return [Refusal("artifact_revoked", "The artifact is revoked.")]
-    if standing.trust is Trust.FAILED:
+    if facts.trust is Trust.FAILED:
         return [Refusal("artifact_untrusted", "The verification of the artifact failed.")]
-    if wanted in _LIVE and standing.require_signature and standing.trust is not Trust.VERIFIED:
+    if wanted in _LIVE and facts.require_signature and facts.trust is not Trust.VERIFIED:
         return [Refusal("artifact_untrusted", "The tenant requires a signature by one of its trust keys.")]
     return []
 
 
-def _evidence(found: dict[str, bool]) -> list[Refusal]:
-    missing = [kind for kind in EVIDENCE if kind not in found]
-    failed = [kind for kind in EVIDENCE if found.get(kind) is False]
-    refusals = [Refusal("evidence_required", f"There is no {kind} evidence.") for kind in missing]
-    return refusals + [Refusal("evidence_required", f"The last {kind} run did not pass.") for kind in failed]
+def _evidence(facts: PromotionFacts) -> list[Refusal]:
+    """Require the platform's own lint and a smoke test. A success of one source does not outweigh a failure of another."""
+    found, messages = facts.evidence, list[str]()
+    if (LINT, PLATFORM) not in found:
+        messages.append(
+            "The platform is still checking it. Try again when the check has ended."
+            if facts.checking
+            else "The platform has not linted it. Verify the artifact; this lints it too."
+        )
+    if facts.needs_smoke_launch and (SMOKE, PLATFORM) not in found:
+        messages.append(
+            "The tenant requires a smoke launch by the platform. Register an app version with it, then smoke-launch it."
+        )
+    elif (SMOKE, PLATFORM) not in found and (SMOKE, PUBLISHER) not in found:
+        messages.append("There is no smoke evidence.")
+    for kind in (LINT, SMOKE):
+        for source, whose in ((PLATFORM, "of the platform"), (PUBLISHER, "of the publisher")):
+            if found.get((kind, source)) is False:
+                messages.append(f"The last {kind} run {whose} did not pass.")
+    return [Refusal("evidence_required", message) for message in messages]
 
 
 def in_canary(project_id: str, digest: str, percent: int) -> bool:
@@ -127,8 +150,12 @@ class Launch:
     revoked_keys: frozenset[str]
 
 
-def launch_refusals(launch: Launch, project_id: str, digest: str, returning: bool = False) -> list[Refusal]:
-    """List the reasons against a launch. `returning`: an instance has or had it; a canary once taken is kept."""
+def launch_refusals(
+    launch: Launch, project_id: str, digest: str, returning: bool = False, trial: bool = False
+) -> list[Refusal]:
+    """List the reasons against a launch. `returning`: an instance has or had it; a canary once taken is kept. `trial`: its
+    publisher tries it, which needs trust and no stage that opens it to others.
+    """
     refusals = []
     if launch.trust is Trust.REVOKED:
         refusals.append(Refusal("artifact_revoked", f"{digest} is revoked."))
@@ -138,7 +165,7 @@ def launch_refusals(launch: Launch, project_id: str, digest: str, returning: boo
         refusals.append(Refusal("artifact_untrusted", f"No trust key of your tenant signed {digest}."))
     elif launch.signed_by and launch.signed_by <= launch.revoked_keys:
         refusals.append(Refusal("artifact_untrusted", f"Only keys that your tenant revoked signed {digest}."))
-    if returning and launch.stage in KEEPING:
+    if (returning and launch.stage in KEEPING) or (trial and launch.stage in _TRIED):
         return refusals
     if launch.stage is Stage.CANARY:
         if not in_canary(project_id, digest, launch.canary_percent):

@@ -36,6 +36,9 @@ artifacts = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     # Its bytes are being removed; the row goes last.
     sa.Column("deleting_since", Timestamp),
+    # The external registry that has the image, at the repository `location`; NULL: the platform has its bytes.
+    sa.Column("registry", sa.Text),
+    sa.Column("pull_secret_id", text_id()),  # a credential for that registry, in the secret store
     sa.CheckConstraint("kind IN ('oci', 'blob')", name="artifacts_kind"),
     sa.CheckConstraint(f"digest ~ '{digests.PATTERN}'", name="artifacts_digest"),
     sa.CheckConstraint(
@@ -43,6 +46,7 @@ artifacts = sa.Table(
     ),
     sa.CheckConstraint("trust IN ('unverified', 'verified', 'failed_verification', 'revoked')", name="artifacts_trust"),
     sa.CheckConstraint("canary_percent BETWEEN 0 AND 100", name="artifacts_canary"),
+    sa.CheckConstraint("registry IS NOT NULL OR pull_secret_id IS NULL", name="artifacts_pull_secret"),
     sa.UniqueConstraint("project_id", "digest", name="artifacts_one_per_digest"),
     sa.Index("artifacts_by_project", "project_id", "id"),
     sa.Index("artifacts_by_digest", "digest", "id"),
@@ -61,7 +65,11 @@ artifact_evidence = sa.Table(
     sa.Column("summary", sa.Text, nullable=False),
     sa.Column("submitted_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
+    # Who found it out; a run for development is shown and counts for nothing.
+    sa.Column("source", sa.Text, nullable=False, server_default="publisher"),
+    sa.Column("operation_id", text_id()),  # the operation that showed it
     sa.CheckConstraint("kind IN ('lint', 'smoke')", name="artifact_evidence_kind"),
+    sa.CheckConstraint("source IN ('platform', 'publisher', 'development')", name="artifact_evidence_source"),
     sa.Index("artifact_evidence_by_artifact", "artifact_id", "id"),
 )
 
@@ -87,15 +95,23 @@ publish_intents = sa.Table(
     sa.Column("ended_at", Timestamp),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     # What of the quotas it holds until it becomes an artifact or ends: one artifact, and these bytes.
-    sa.Column("quota_held", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("quota_reserved", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("reserved_bytes", sa.BigInteger, nullable=False, server_default="0"),
     # The one upload that may write its bytes, until then at the latest.
     sa.Column("upload_token", sa.Text),
     sa.Column("upload_until", Timestamp),
+    # The image of an external registry, and a credential for it in the secret store.
+    sa.Column("registry", sa.Text),
+    sa.Column("repository", sa.Text),
+    sa.Column("pull_secret_id", text_id()),
+    # Size of the parts of an upload in parts; and once it has begun, what the store calls it.
+    sa.Column("part_bytes", sa.BigInteger),
+    sa.Column("parts_name", sa.Text),
     sa.CheckConstraint(
         "state IN ('open', 'verifying', 'registered', 'failed', 'expired', 'cancelled')", name="publish_intents_state"
     ),
     sa.CheckConstraint("(ended_at IS NULL) = (deadline_at IS NOT NULL)", name="publish_intents_deadline"),
+    sa.CheckConstraint("(registry IS NULL) = (repository IS NULL)", name="publish_intents_external"),
     sa.Index("publish_intents_by_project", "project_id", "id"),
     sa.Index(
         "publish_intents_uploading",
@@ -111,6 +127,7 @@ trust_policies = sa.Table(
     metadata,
     sa.Column("tenant_id", text_id(), primary_key=True),
     sa.Column("require_signature", sa.Boolean, nullable=False),
+    sa.Column("require_smoke_launch", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("updated_by", text_id(), nullable=False),
     sa.Column("updated_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),

@@ -14,6 +14,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
@@ -23,26 +24,37 @@ MAX_KEYS = 50
 async def trust_policy_show(connection: Connection, tenant_id: str) -> TrustPolicy:
     row = await queries.policy_show(connection, tenant_id)
     if row is None:
-        return TrustPolicy(tenant_id=tenant_id, require_signature=False, updated_by=None, updated_at=None, generation=0)
+        return TrustPolicy(
+            tenant_id=tenant_id,
+            require_signature=False,
+            require_smoke_launch=False,
+            updated_by=None,
+            updated_at=None,
+            generation=0,
+        )
     return TrustPolicy(**fields_of(row))
 
 
 async def trust_policy_set(tx: Tx, tenant_id: str, body: TrustPolicySet, require_match: RequireMatch) -> TrustPolicy:
     before = await trust_policy_show(tx.connection, tenant_id)
     require_match(before.generation)
-    row = await queries.policy_set(tx.connection, tenant_id, body.require_signature, tx.actor.id, tx.now)
+    smoke = before.require_smoke_launch if body.require_smoke_launch is None else body.require_smoke_launch
+    row = await queries.policy_set(tx.connection, tenant_id, body.require_signature, smoke, tx.actor.id, tx.now)
     await artifact_hooks().tenant_trust_changed(tx, tenant_id)
     details: dict[str, object] = {
-        "before": {"require_signature": before.require_signature},
-        "after": {"require_signature": body.require_signature},
+        "before": {
+            "require_signature": before.require_signature,
+            "require_smoke_launch": before.require_smoke_launch,
+        },
+        "after": {"require_signature": row.require_signature, "require_smoke_launch": row.require_smoke_launch},
     }
     await audit.record(tx, AuditEntry("trust_policy_set", tenant_id, tenant_id, reason=body.reason, details=details))
     return TrustPolicy(**fields_of(row))
 
 
-async def trust_key_list(connection: Connection, tenant_id: str, after: str | None, limit: int) -> Page[TrustKey]:
-    rows = await queries.key_list(connection, tenant_id, after, limit + 1)
-    return Page[TrustKey].of([TrustKey(**fields_of(row)) for row in rows], limit)
+async def trust_key_list(connection: Connection, tenant_id: str, page: PageRequest) -> Page[TrustKey]:
+    rows = await queries.key_list(connection, tenant_id, page)
+    return Page[TrustKey].of([TrustKey(**fields_of(row)) for row in rows], page)
 
 
 async def trust_key_create(tx: Tx, tenant_id: str, body: TrustKeyCreate) -> TrustKey:

@@ -2,17 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.artifacts import trust
 from gpuaas_server.artifacts.schemas import TrustKey, TrustKeyCreate, TrustKeyRevoke, TrustPolicy, TrustPolicySet
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import TenantId, TrustKeyId
 
-router = APIRouter(prefix="/tenants/{tenant_id}", tags=["trust"])
+router = api_router(prefix="/tenants/{tenant_id}", tags=["artifacts", "trust"])
 
 
 @router.get("/trust-policy", response_model=TrustPolicy, responses=problem_responses())
@@ -36,11 +36,10 @@ async def trust_policy_set(
 async def trust_key_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("trust_key_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the public keys whose signatures the tenant trusts, newest first, with revoked ones."""
-    return await call.read(lambda connection: trust.trust_key_list(connection, tenant_id, after, limit))
+    return await call.read(lambda connection: trust.trust_key_list(connection, tenant_id, page))
 
 
 @router.post(

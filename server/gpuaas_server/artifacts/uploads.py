@@ -17,17 +17,29 @@ from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.settings import Settings
 
 LEASE = timedelta(seconds=60)  # of an upload whose process is gone, before another may begin
 RENEWED_AFTER = timedelta(seconds=20)
-AHEAD = 64 << 20  # bytes that are reserved at once where nobody said how many will come
+AHEAD = 64 << 20  # bytes that are reserved at a time for an upload of unknown size
 
 
 async def paced(content: AsyncIterator[bytes], wait_turn: Callable[[int], Awaitable[None]]) -> AsyncIterator[bytes]:
-    """Yield the same bytes, each piece when its sender may go on: nobody reads the socket meanwhile, so the sender waits."""
+    """Yield the same bytes at the sender's pace. While a piece waits, nothing reads the socket, so the sender waits too."""
     async for piece in content:
         await wait_turn(len(piece))
         yield piece
+
+
+async def require_upload_limit(tx: Tx, settings: Settings, intent: PublishIntentRow) -> None:
+    """Refuse one upload too many. The caller has locked the tenant's quota, so that nobody else begins meanwhile."""
+    uploads = await intent_queries.live_uploads(tx.connection, intent.tenant_id, intent.project_id, tx.now)
+    for scope, live, most in (
+        ("project", uploads.in_project, settings.uploads_per_project),
+        ("tenant", uploads.in_tenant, settings.uploads_per_tenant),
+    ):
+        if live >= most:
+            raise Problem("too_many_uploads", f"{live} uploads of the {scope} are in progress; at most {most} may be.")
 
 
 class Upload:
@@ -45,7 +57,7 @@ class Upload:
         store = backends.directory_store(self._platform.settings)
         await self._begin(announced)
         try:
-            store.discard_parts(self._project_id, self._intent_id)  # of an upload that was cut off
+            store.discard_cut_off(self._project_id, self._intent_id)  # of an upload that was cut off
             measured = await store.write(self._project_id, self._intent_id, content, self._admit)
             await self._finish(measured)
         except BaseException:
@@ -59,25 +71,14 @@ class Upload:
                 await intent_queries.intent_lock(tx.connection, self._project_id, self._intent_id), self._intent_id
             )
             publish_intents.require_open_blob(intent)
+            if intent.parts_name is not None:
+                raise Problem("conflict", "The upload of this intent goes in parts.")
             if intent.upload_until is not None and intent.upload_until > tx.now:
                 raise Problem("upload_in_progress", "Another upload to this intent is in progress.")
             self._first = intent.reserved_bytes
             await self._reserve(tx, intent, max(self._first, announced))
-            await self._require_upload_limit(tx, intent)
+            await require_upload_limit(tx, self._platform.settings, intent)
             await self._store(tx)
-
-    async def _require_upload_limit(self, tx: Tx, intent: PublishIntentRow) -> None:
-        """Refuse one upload too many. Nobody else begins meanwhile: the tenant's quota is locked."""
-        settings = self._platform.settings
-        uploads = await intent_queries.live_uploads(tx.connection, intent.tenant_id, self._project_id, tx.now)
-        for scope, live, most in (
-            ("project", uploads.in_project, settings.uploads_per_project),
-            ("tenant", uploads.in_tenant, settings.uploads_per_tenant),
-        ):
-            if live >= most:
-                raise Problem(
-                    "too_many_uploads", f"{live} uploads of the {scope} are in progress; at most {most} may be."
-                )
 
     async def _admit(self, size: int) -> None:
         """Reserve bytes that are not reserved yet before they are written, and renew this upload's lease."""
@@ -108,12 +109,12 @@ class Upload:
         self._renew_at = tx.now + RENEWED_AFTER
 
     async def _lock_own_intent(self, tx: Tx) -> PublishIntentRow:
-        """Lock the intent. It may have gone on while the bytes came: then they came too late."""
+        """Lock the intent. Refuse bytes that arrive too late: the intent has ended, or belongs to another upload."""
         intent = publish_intents.present(
             await intent_queries.intent_lock(tx.connection, self._project_id, self._intent_id), self._intent_id
         )
         if intent.state != IntentState.OPEN or intent.upload_token != self._token:
-            raise Problem("conflict", f"The intent is {intent.state}: the bytes came too late.")
+            raise Problem("conflict", f"The intent is {intent.state}: the bytes arrived too late.")
         return intent
 
     async def _finish(self, measured: Measured) -> None:

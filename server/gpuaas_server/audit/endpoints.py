@@ -3,19 +3,21 @@
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from starlette.responses import Response
 
 from gpuaas_server.audit import service
 from gpuaas_server.audit.schemas import AuditRecord, Retention
 from gpuaas_server.audit.service import AuditFilter
 from gpuaas_server.kernel.http.call import Call, admitted, reply
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.schemas import Moment
 from gpuaas_server.kernel.ids import ProjectId, TenantId
+from gpuaas_server.kernel.pages import PageRequest
 
-router = APIRouter(tags=["audit"])
+router = api_router(tags=["audit"])
 
 _ID = "^[a-z]{2,3}_[0-9a-z]{26}$"
 
@@ -57,8 +59,8 @@ async def _filter(
 Wanted = Annotated[AuditFilter, Depends(_filter)]
 
 
-async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) -> Response:
-    return await call.read(lambda connection: service.audit_list(connection, wanted, after, limit))
+async def _list(call: Call, wanted: AuditFilter, page: PageRequest) -> Response:
+    return await call.read(lambda connection: service.audit_list(connection, wanted, page))
 
 
 @router.get("/retention", response_model=Retention, responses=problem_responses())
@@ -69,31 +71,31 @@ async def retention_show(call: Annotated[Call, admitted("retention_show")]) -> R
 
 @router.get("/audit", response_model=Page[AuditRecord], responses=problem_responses())
 async def audit_list(
-    call: Annotated[Call, admitted("audit_list")], wanted: Wanted, after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("audit_list")],
+    page: PageQuery,
+    wanted: Wanted,
 ) -> Response:
     """List the audit records of the whole platform, newest first, with refused attempts. For platform roles."""
-    return await _list(call, wanted, after, limit)
+    return await _list(call, wanted, page)
 
 
 @router.get("/tenants/{tenant_id}/audit", response_model=Page[AuditRecord], responses=problem_responses())
 async def tenant_audit_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("tenant_audit_list")],
+    page: PageQuery,
     wanted: Wanted,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the audit records of the tenant and its projects, newest first, with refused attempts."""
-    return await _list(call, replace(wanted, tenant_id=tenant_id), after, limit)
+    return await _list(call, replace(wanted, tenant_id=tenant_id), page)
 
 
 @router.get("/projects/{project_id}/audit", response_model=Page[AuditRecord], responses=problem_responses())
 async def project_audit_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("project_audit_list")],
+    page: PageQuery,
     wanted: Wanted,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the audit records of the project, newest first, with refused attempts."""
-    return await _list(call, replace(wanted, project_id=project_id), after, limit)
+    return await _list(call, replace(wanted, project_id=project_id), page)

@@ -1,10 +1,11 @@
 """All SQL of the audit trail."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import first_id_at
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import columns_of, fetch_all, recordset_insert
 
 
@@ -55,7 +56,7 @@ _FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UT
 AUDIT_INSERT = recordset_insert("audit_records", AuditRow)
 
 
-async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> list[AuditRow]:
+async def audit_list(connection: Connection, wanted: AuditFilter, page: PageRequest) -> list[AuditRow]:
     """The matching rows, newest first. The filter's columns are fixed names of ours; values are parameters."""
     clauses, values = ["true"], list[object]()
     for column in AuditFilter.__slots__:
@@ -68,14 +69,14 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
         if moment is not None:
             clauses.append(bound)
             values.append(first_id_at("aud", min(max(moment, _FIRST), _LAST) + slack))
-    if after is not None:
+    if page.after is not None:
         clauses.append("id < %s")
-        values.append(after)
+        values.append(page.after)
     return await fetch_all(
         connection,
         AuditRow,
         f"SELECT {columns_of(AuditRow)} FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
-        [*values, limit],
+        [*values, page.rows],
     )
 
 

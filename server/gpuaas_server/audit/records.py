@@ -1,10 +1,11 @@
 """Write the audit trail: every change adds a record in its own transaction."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpuaas_server.audit import queries
 from gpuaas_server.audit.queries import AuditRow
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.logs import redact
 

@@ -10,6 +10,7 @@ from gpuaas_server.audit.schemas import AuditRecord, Retention, RetentionPeriod
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 
@@ -26,9 +27,9 @@ __all__ = [
 _SUFFIX = "_retention_days"
 
 
-async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:
-    rows = await queries.audit_list(connection, wanted, after, limit + 1)
-    return Page[AuditRecord].of([AuditRecord(**fields_of(row)) for row in rows], limit)
+async def audit_list(connection: Connection, wanted: AuditFilter, page: PageRequest) -> Page[AuditRecord]:
+    rows = await queries.audit_list(connection, wanted, page)
+    return Page[AuditRecord].of([AuditRecord(**fields_of(row)) for row in rows], page)
 
 
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:

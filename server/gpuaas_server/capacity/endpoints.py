@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.capacity import quotas, service, skus
@@ -18,11 +17,12 @@ from gpuaas_server.capacity.schemas import (
     SlotList,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import NodeId, ProjectId, SkuId, SlotId, TenantId
 
-router = APIRouter(tags=["capacity"])
+router = api_router(tags=["capacity"])
 
 
 @router.get("/nodes/{node_id}/slots", response_model=SlotList, responses=problem_responses())
@@ -59,10 +59,11 @@ async def slot_enable(slot_id: SlotId, call: Annotated[Call, admitted_change("sl
 
 @router.get("/skus", response_model=Page[Sku], responses=problem_responses())
 async def sku_list(
-    call: Annotated[Call, admitted("sku_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("sku_list")],
+    page: PageQuery,
 ) -> Response:
     """List the SKUs, newest first, with those that are no longer offered."""
-    return await call.read(lambda connection: skus.sku_list(connection, after, limit))
+    return await call.read(lambda connection: skus.sku_list(connection, page))
 
 
 @router.post(

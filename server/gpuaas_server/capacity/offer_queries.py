@@ -1,12 +1,11 @@
 """SQL of the scheduler's search: which nodes are offered for a request, and why none is."""
 
-from dataclasses import dataclass
-
 from psycopg import AsyncCursor
 
 from gpuaas_server.capacity.rows import OfferedSlot
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Requirements, Shortage
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import columns_of, execute, fetch_one
 
 
@@ -26,21 +25,21 @@ _OFFERED = columns_of(OfferedSlot)
 
 
 async def offers_ask(
-    connection: Connection, required: Requirements, size: int, count: int, patient: bool
+    connection: Connection, required: Requirements, size: int, count: int, wait_for_locks: bool
 ) -> AsyncCursor[OfferedSlot]:
     """Lock the best nodes that meet the requirements. `offers_read` waits for the answer."""
     return await execute(
         connection,
         OfferedSlot,
         f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean, %s::text, %s::boolean)",
-        (required.gpu_model, required.shape, size, count, patient, required.wipe_grade, required.erased_drives),
+        (required.gpu_model, required.shape, size, count, wait_for_locks, required.wipe_grade, required.erased_drives),
     )
 
 
 async def offers_ask_by_sku(
     connection: Connection, id_or_name: str, size: int | None, count: int, tenant_id: str
 ) -> AsyncCursor[OfferedSlot]:
-    """As `offers_ask`, before the SKU has been read, and without waiting for locks. What is required is as in `placement`."""
+    """Ask for offers before the SKU has been read, without waiting for locks. The requirements are those of `placement`."""
     return await execute(
         connection,
         OfferedSlot,

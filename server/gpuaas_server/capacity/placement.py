@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from psycopg import AsyncCursor
 
@@ -11,13 +10,14 @@ from gpuaas_server.capacity.rows import OfferedSlot, RequestedSku
 from gpuaas_server.capacity.scheduler import Placement, Requirements
 from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.wipe_grades import required_grade
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 20  # looks before a request is refused while others keep changing the nodes that would fit
+MOST_ATTEMPTS = 20  # looks before a request is refused while others keep changing the nodes that would fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
     Before it waits it unlocks everything, also after a look that found nothing: a node whose fit went away at that moment
     is locked all the same.
     """
-    patient = False
+    wait_for_locks = False
     cursor: AsyncCursor[OfferedSlot] | None = first
-    for _ in range(PATIENCE):
+    for _ in range(MOST_ATTEMPTS):
         if cursor is None:
             cursor = await offer_queries.offers_ask(
-                tx.connection, wanted.requirements, wanted.gpu_count, wanted.count, patient
+                tx.connection, wanted.requirements, wanted.gpu_count, wanted.count, wait_for_locks
             )
         offered, cursor = await offer_queries.offers_read(cursor, wanted.gpu_count), None
         placements = scheduler.place(offered.nodes, wanted.gpu_count, wanted.count)
@@ -98,12 +98,14 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
         await offer_queries.offers_unlock(tx.connection)
         if offered.misfits:
             await _heal(tx, offered.misfits)
-            await offer_queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
+            await offer_queries.offers_begin(
+                tx.connection
+            )  # a new savepoint, so that the next unlock keeps the healed index
             continue
-        if patient and not offered.stale:
+        if wait_for_locks and not offered.stale:
             break
-        # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
-        patient = not patient
+        # What we waited for was taken. Look at what is free now; otherwise callers that never wait would always be first.
+        wait_for_locks = not wait_for_locks
     raise await _refusal(tx, wanted)
 
 
@@ -137,4 +139,4 @@ def count_against_quota(tx: Tx, claimed: Claim, unproven_most: int, given_back: 
     request = claimed.request
     scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
     gpus = claimed.gpu_count * request.count - given_back
-    quota_queries.gpus_take(tx.later, scopes, request.tenant_id, gpus, unproven_most)
+    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus, unproven_most)

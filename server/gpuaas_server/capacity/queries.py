@@ -8,8 +8,9 @@ import orjson
 from gpuaas_server.capacity.rows import OUT_OF_USE, ClaimedSlot, HostSlot, SlotCount, SlotDevices, SlotRow, SlotUse
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.kernel.database import Connection, refuse_on
+from gpuaas_server.kernel.deferred_writes import DeferredWrites
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.later import Later
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -139,7 +140,7 @@ async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> lis
     )
 
 
-async def nodes_with_slots(connection: Connection, status: str, after: str | None, limit: int) -> list[str]:
+async def nodes_with_slots(connection: Connection, status: str, page: PageRequest) -> list[str]:
     """Nodes that have a slot in this status, newest first. Rare states have an index; of the others a page is soon full."""
     rare = f" AND status IN {OUT_OF_USE}" if status in OUT_OF_USE else ""
     return await fetch_values(
@@ -147,7 +148,7 @@ async def nodes_with_slots(connection: Connection, status: str, after: str | Non
         str,
         f"SELECT DISTINCT node_id FROM node_resource_slots WHERE status = %s AND present{rare}"
         " AND node_id < coalesce(%s, 'zzz') ORDER BY node_id DESC LIMIT %s",
-        (status, after, limit),
+        (status, page.after, page.rows),
     )
 
 
@@ -226,7 +227,7 @@ refuse_on(
 
 
 def claims_insert(
-    later: Later,
+    later: DeferredWrites,
     tenant_id: str,
     placements: Sequence[tuple[str, Placement]],
     exclusive: bool,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gpuaas_server.capacity.rows import QuotaRefusal, QuotaRow
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.later import Later
+from gpuaas_server.kernel.deferred_writes import DeferredWrites
 from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value
 
 _QUOTA = columns_of(QuotaRow)
@@ -41,15 +41,17 @@ async def quota_set(
     )
 
 
-def gpus_take(later: Later, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int, unproven_most: int) -> None:
+def reserve_gpus(
+    later: DeferredWrites, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int, unproven_most: int
+) -> None:
     """Count GPUs against the quotas of (scope, its noun), or fail with `quota_exceeded`, or with `unproven_releases` when
     the scope has too many that are not proven clean. Locks the quotas until the commit.
     """
     ids, nouns = [scope for scope, _ in scopes], [noun for _, noun in scopes]
-    later.call("take_gpu_quota(%s, %s, %s, %s, %s)", (ids, nouns, tenant_id, gpus, unproven_most))
+    later.call("reserve_gpu_quota(%s, %s, %s, %s, %s)", (ids, nouns, tenant_id, gpus, unproven_most))
 
 
-# Locked in the order of their ids, which is that of `take_gpu_quota`: projects before tenants. What a worker of the release
+# Locked in the order of their ids, which is that of `reserve_gpu_quota`: projects before tenants. What a worker of the release
 # before blocked was never counted as unproven.
 _MOVE = (
     "UPDATE quotas q SET gpus_used = q.gpus_used + m.gpus, unproven_gpus = GREATEST(0, q.unproven_gpus + m.unproven) FROM"
@@ -59,14 +61,14 @@ _MOVE = (
 )
 
 
-def gpus_move(later: Later, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
+def gpus_move(later: DeferredWrites, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
     """Add to what is in use, and to what is not proven clean; either may be negative. All moves of a transaction become one
     statement, its last: whoever locked a quota and then a node would wait for a creation that waits for the quota.
     """
     later.insert(_MOVE, [{"scope_id": scope_id, "gpus": gpus, "unproven": unproven} for scope_id in scope_ids])
 
 
-async def artifacts_take(
+async def reserve_artifacts(
     connection: Connection, project_id: str, tenant_id: str, artifacts: int, size: int, defaults: tuple[int, int]
 ) -> QuotaRefusal | None:
     """Add artifacts and bytes (either may be negative), or say which quota is in the way. `defaults` is a tenant's limit of
@@ -75,6 +77,6 @@ async def artifacts_take(
     return await fetch_value(
         connection,
         QuotaRefusal,
-        "SELECT take_artifact_quota(%s, %s, %s, %s, %s, %s)",
+        "SELECT reserve_artifact_quota(%s, %s, %s, %s, %s, %s)",
         (project_id, tenant_id, artifacts, size, *defaults),
     )

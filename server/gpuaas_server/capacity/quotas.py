@@ -1,7 +1,6 @@
 """Quotas: what a tenant, and each of its projects, may use, and the counting against it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import quota_queries as queries
@@ -9,6 +8,7 @@ from gpuaas_server.capacity.rows import QuotaRow
 from gpuaas_server.capacity.schemas import Quota, QuotaSet
 from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
@@ -96,7 +96,7 @@ async def _store(
 async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Problem | None:
     """Count the use, or say why not. Concurrent callers wait for each other, so that they cannot overshoot together."""
     defaults = (settings.quota_artifacts, settings.quota_artifact_bytes)
-    refusal = await queries.artifacts_take(
+    refusal = await queries.reserve_artifacts(
         tx.connection, use.project_id, use.tenant_id, use.artifacts, use.size_bytes, defaults
     )
     if refusal is None:

@@ -1,10 +1,10 @@
 """Rows of slots, SKUs and quotas."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
 from gpuaas_server.capacity.schemas import Shape
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 # The states of a slot. They are not in tables.py: that loads a library which only migrations need.
@@ -144,7 +144,7 @@ class QuotaRow:
 
 
 class QuotaRefusal(TypedDict):
-    """Which quota is in the way, as `take_artifact_quota` says it."""
+    """Which quota is in the way, as `reserve_artifact_quota` says it."""
 
     quota: str
     scope_id: str

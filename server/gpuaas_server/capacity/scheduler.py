@@ -6,7 +6,8 @@ Order of preference: the tightest fit, then GPUs in one NVLink group, then in on
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 ONE_NVLINK_GROUP, ONE_NUMA_NODE, ACROSS = 0, 1, 2
 
@@ -123,14 +124,14 @@ def refusal(shortage: Shortage) -> str:
     if shortage.free >= shortage.wanted:
         return "capacity_fragmented"
     if shortage.free + shortage.cleaning >= shortage.wanted:
-        return "no_capacity"  # waiting is enough, nobody has to do anything
+        return "no_capacity"  # waiting is enough; no person has to act
     if shortage.free + shortage.blocked >= shortage.wanted:
         return "capacity_blocked"
     return "no_capacity"
 
 
 def refusal_detail(shortage: Shortage) -> str:
-    """What the code does not say; empty when there is nothing to add."""
+    """Return a sentence with what the refusal's code does not say; empty if there is nothing to add."""
     if not shortage.cleaning or refusal(shortage) != "no_capacity":
         return ""
     count = f"{'At least ' if shortage.cleaning >= shortage.wanted else ''}{shortage.cleaning}"

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
@@ -18,8 +18,10 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 __all__ = [
@@ -79,7 +81,7 @@ class SlotSummary:
 
     total: int = 0
     by_status: dict[str, int] = field(default_factory=dict)
-    claimed: bool = False  # somebody lives there, even where the GPUs are gone from the inventory
+    claimed: bool = False  # an allocation has some of them, even if the GPUs are gone from the inventory
 
 
 async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
@@ -162,8 +164,8 @@ async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str,
     return found
 
 
-async def nodes_with_slots(connection: Connection, status: str, after: str | None, limit: int) -> list[str]:
-    return await queries.nodes_with_slots(connection, status, after, limit)
+async def nodes_with_slots(connection: Connection, status: str, page: PageRequest) -> list[str]:
+    return await queries.nodes_with_slots(connection, status, page)
 
 
 async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostGpu]:

@@ -4,7 +4,8 @@ from psycopg import AsyncCursor
 
 from gpuaas_server.capacity.rows import NewSku, RequestedSku, SkuRow
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, execute, fetch_all, fetch_optional, values_insert, values_of
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, execute, fetch_optional, values_insert, values_of
 
 _SKU = columns_of(SkuRow)
 
@@ -30,13 +31,8 @@ async def sku_update(connection: Connection, sku_id: str, changes: dict[str, obj
     )
 
 
-async def sku_list(connection: Connection, after: str | None, limit: int) -> list[SkuRow]:
-    return await fetch_all(
-        connection,
-        SkuRow,
-        f"SELECT {_SKU} FROM skus WHERE (%s::text IS NULL OR id < %s) ORDER BY id DESC LIMIT %s",
-        (after, after, limit),
-    )
+async def sku_list(connection: Connection, page: PageRequest) -> list[SkuRow]:
+    return await fetch_page(connection, SkuRow, f"SELECT {_SKU} FROM skus WHERE true", (), page)
 
 
 async def sku_ask(connection: Connection, id_or_name: str, tenant_id: str) -> AsyncCursor[RequestedSku]:

@@ -9,13 +9,14 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wipe_grades import require_possible_grade
 
 
-async def sku_list(connection: Connection, after: str | None, limit: int) -> Page[Sku]:
-    rows = await sku_queries.sku_list(connection, after, limit + 1)
-    return Page[Sku].of([Sku(**fields_of(row)) for row in rows], limit)
+async def sku_list(connection: Connection, page: PageRequest) -> Page[Sku]:
+    rows = await sku_queries.sku_list(connection, page)
+    return Page[Sku].of([Sku(**fields_of(row)) for row in rows], page)
 
 
 async def sku_create(tx: Tx, body: SkuCreate) -> Sku:

@@ -1,1 +1,1 @@
-"""The catalogue: apps, their versions from manifests, who may see them, and the gate that says what fits where."""
+"""The catalogue: apps, their versions from manifests, who may see them, and what fits where (the compatibility check)."""

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
-from gpuaas_server.catalog import entitlements, entries, releases, service, versions
+from gpuaas_server.catalog import entitlements, entries, provided_apps, releases, service, versions
 from gpuaas_server.catalog.schemas import (
     App,
     AppRollback,
@@ -22,13 +22,17 @@ from gpuaas_server.catalog.schemas import (
     CatalogEntry,
     Entitlement,
     EntitlementGrant,
+    ProvidedApp,
+    ProvidedAppList,
+    ProvidedAppReport,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import AppId, AppVersionId, EntitlementId, ProjectId, TenantId
 
-router = APIRouter(tags=["catalog"])
+router = api_router(tags=["catalog"])
 
 AppSlug = Annotated[str, Path(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
 Search = Annotated[
@@ -52,27 +56,26 @@ async def app_version_register(
     project_id: ProjectId, body: AppVersionRegister, call: Annotated[Call, admitted_change("app_version_register")]
 ) -> Response:
     """Register a draft of an app version from its manifest. The same content again returns the same version."""
-    path, caller = (call.caller.tenant_id, project_id), call.caller
-    return await call.change(lambda tx: versions.app_version_register(tx, *path, body, caller), status=201)
+    caller = call.caller
+    return await call.change(lambda tx: versions.app_version_register(tx, body, caller), status=201)
 
 
 @router.get("/projects/{project_id}/apps", response_model=Page[App], responses=problem_responses())
 async def app_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("app_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the apps that the project publishes."""
     caller = call.caller
-    return await call.read(lambda connection: service.app_list(connection, project_id, after, limit, caller))
+    return await call.read(lambda connection: service.app_list(connection, project_id, page, caller))
 
 
 @router.get("/projects/{project_id}/apps/{app_id}", response_model=App, responses=problem_responses())
 async def app_show(project_id: ProjectId, app_id: AppId, call: Annotated[Call, admitted("app_show")]) -> Response:
     """Show an app as its publishers see it. To launch an app, look at the catalogue."""
     caller = call.caller
-    return await call.read(lambda connection: service.app_show(connection, project_id, app_id, caller))
+    return await call.read(lambda connection: service.app_show(connection, app_id, caller))
 
 
 @router.get(
@@ -82,12 +85,11 @@ async def app_version_list(
     project_id: ProjectId,
     app_id: AppId,
     call: Annotated[Call, admitted("app_version_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the versions of the app, the highest first, with drafts and retired ones."""
-    page, caller = (after, limit), call.caller
-    return await call.read(lambda connection: versions.app_version_list(connection, project_id, app_id, page, caller))
+    caller = call.caller
+    return await call.read(lambda connection: versions.app_version_list(connection, caller, app_id, page))
 
 
 @router.get(
@@ -102,8 +104,26 @@ async def app_version_show(
     call: Annotated[Call, admitted("app_version_show")],
 ) -> Response:
     """Show a version with its whole manifest."""
-    path, caller = (project_id, app_id, version_id), call.caller
-    return await call.read(lambda connection: versions.app_version_show(connection, path, caller))
+    caller = call.caller
+    return await call.read(lambda connection: versions.app_version_show(connection, caller, app_id, version_id))
+
+
+@router.post(
+    "/projects/{project_id}/apps/{app_id}/versions/{version_id}/trial",
+    response_model=AppVersion,
+    responses=problem_responses("conflict"),
+)
+async def app_version_trial(
+    project_id: ProjectId,
+    app_id: AppId,
+    version_id: AppVersionId,
+    call: Annotated[Call, admitted_change("app_version_trial")],
+) -> Response:
+    """Let this project, which publishes the draft, launch it by its version before its artifacts are active. Nobody else can.
+    Trust is required as always: nothing that is revoked, or that the tenant's policy does not trust, is launched.
+    """
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_trial(tx, caller, app_id, version_id, match))
 
 
 @router.post(
@@ -118,8 +138,8 @@ async def app_version_activate(
     call: Annotated[Call, admitted_change("app_version_activate")],
 ) -> Response:
     """Activate a version, so that it can be launched. Its artifact must be active and not revoked."""
-    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_activate(tx, path, caller, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_activate(tx, caller, app_id, version_id, match))
 
 
 @router.post(
@@ -134,18 +154,18 @@ async def app_version_canary(
     body: AppVersionCanary,
     call: Annotated[Call, admitted_change("app_version_canary")],
 ) -> Response:
-    """Give a version to a part of the projects, or change how large that part is. Activate it to promote it."""
-    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: releases.app_version_canary(tx, path, body, caller, match))
+    """Make a version the canary of some projects, or change their percentage. To promote it, activate it."""
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: releases.app_version_canary(tx, caller, app_id, version_id, body, match))
 
 
 @router.post("/projects/{project_id}/apps/{app_id}/rollback", response_model=AppVersion, responses=problem_responses())
 async def app_rollback(
     project_id: ProjectId, app_id: AppId, body: AppRollback, call: Annotated[Call, admitted_change("app_rollback")]
 ) -> Response:
-    """Take back the app's canary; without one, have launches take the version from before the last promotion."""
+    """Roll back the app's canary. Without a canary, launches return to the version from before the last promotion."""
     caller, match = call.caller, call.require_match
-    return await call.change(lambda tx: releases.app_rollback(tx, project_id, app_id, body, caller, match))
+    return await call.change(lambda tx: releases.app_rollback(tx, app_id, body, caller, match))
 
 
 @router.put(
@@ -174,8 +194,8 @@ async def app_version_deprecate(
     call: Annotated[Call, admitted_change("app_version_deprecate")],
 ) -> Response:
     """Deprecate a version. No new instance can use it; running instances continue and show the notice."""
-    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_deprecate(tx, path, body, caller, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_deprecate(tx, caller, app_id, version_id, body, match))
 
 
 @router.post(
@@ -191,21 +211,20 @@ async def app_version_retire(
     call: Annotated[Call, admitted_change("app_version_retire")],
 ) -> Response:
     """Retire a draft, or a deprecated version that no instance runs and whose announced day has come."""
-    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_retire(tx, path, body, caller, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_retire(tx, caller, app_id, version_id, body, match))
 
 
 @router.get("/projects/{project_id}/catalog", response_model=Page[CatalogApp], responses=problem_responses())
 async def catalog_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("catalog_list")],
+    page: PageQuery,
     search: Search = "",
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the apps that this project may launch."""
     caller, settings, now = call.caller, call.platform.settings, call.platform.clock()
-    return await call.read(lambda c: entries.catalog_list(c, settings, now, caller, search, after, limit))
+    return await call.read(lambda c: entries.catalog_list(c, settings, now, caller, search, page))
 
 
 @router.get("/projects/{project_id}/catalog/{slug}", response_model=CatalogEntry, responses=problem_responses())
@@ -217,13 +236,36 @@ async def catalog_show(
     return await call.read(lambda c: entries.catalog_show(c, settings, now, caller, slug, version))
 
 
+@router.put(
+    "/projects/{project_id}/provided-apps/{slug}",
+    response_model=ProvidedApp,
+    responses=problem_responses(),
+)
+async def provided_app_report(
+    project_id: ProjectId,
+    slug: AppSlug,
+    body: ProvidedAppReport,
+    call: Annotated[Call, admitted_change("provided_app_report")],
+) -> Response:
+    """Report the state of one of the platform's own apps, from the platform's own project."""
+    return await call.change(lambda tx: provided_apps.provided_app_report(tx, call.caller, slug, body))
+
+
+@router.get("/projects/{project_id}/provided-apps", response_model=ProvidedAppList, responses=problem_responses())
+async def provided_app_list(project_id: ProjectId, call: Annotated[Call, admitted("provided_app_list")]) -> Response:
+    """List the platform's own apps by name: whether each is provided, and what to do if it is not."""
+    caller = call.caller
+    return await call.read(lambda connection: provided_apps.provided_app_list(connection, caller))
+
+
 @router.get("/apps", response_model=Page[App], responses=problem_responses())
 async def app_list_all(
-    call: Annotated[Call, admitted("app_list_all")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("app_list_all")],
+    page: PageQuery,
 ) -> Response:
     """List every app on the platform."""
     caller = call.caller
-    return await call.read(lambda connection: service.app_list(connection, None, after, limit, caller))
+    return await call.read(lambda connection: service.app_list(connection, None, page, caller))
 
 
 @router.put("/apps/{app_id}/visibility", response_model=App, responses=problem_responses("precondition_failed"))
@@ -239,22 +281,20 @@ async def app_visibility_set(
 async def app_entitlement_list(
     app_id: AppId,
     call: Annotated[Call, admitted("app_entitlement_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the tenants that are entitled to the app."""
-    return await call.read(lambda connection: entitlements.app_entitlement_list(connection, app_id, after, limit))
+    return await call.read(lambda connection: entitlements.app_entitlement_list(connection, app_id, page))
 
 
 @router.get("/tenants/{tenant_id}/entitlements", response_model=Page[Entitlement], responses=problem_responses())
 async def tenant_entitlement_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("tenant_entitlement_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the apps that the tenant is entitled to."""
-    return await call.read(lambda connection: entitlements.tenant_entitlement_list(connection, tenant_id, after, limit))
+    return await call.read(lambda connection: entitlements.tenant_entitlement_list(connection, tenant_id, page))
 
 
 @router.post(

@@ -11,6 +11,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 
@@ -32,18 +33,16 @@ async def entitlement_grant(tx: Tx, tenant_id: str, slug: str, consent: str = "n
     return Entitlement(**fields_of(row))
 
 
-async def tenant_entitlement_list(
-    connection: Connection, tenant_id: str, after: str | None, limit: int
-) -> Page[Entitlement]:
-    rows = await queries.entitlement_list(connection, {"tenant_id": tenant_id}, after, limit + 1)
-    return Page[Entitlement].of([Entitlement(**fields_of(row)) for row in rows], limit)
+async def tenant_entitlement_list(connection: Connection, tenant_id: str, page: PageRequest) -> Page[Entitlement]:
+    rows = await queries.entitlement_list(connection, {"tenant_id": tenant_id}, page)
+    return Page[Entitlement].of([Entitlement(**fields_of(row)) for row in rows], page)
 
 
-async def app_entitlement_list(connection: Connection, app_id: str, after: str | None, limit: int) -> Page[Entitlement]:
+async def app_entitlement_list(connection: Connection, app_id: str, page: PageRequest) -> Page[Entitlement]:
     if not await queries.app_exists(connection, app_id):
         raise not_found("app", app_id)
-    rows = await queries.entitlement_list(connection, {"app_id": app_id}, after, limit + 1)
-    return Page[Entitlement].of([Entitlement(**fields_of(row)) for row in rows], limit)
+    rows = await queries.entitlement_list(connection, {"app_id": app_id}, page)
+    return Page[Entitlement].of([Entitlement(**fields_of(row)) for row in rows], page)
 
 
 async def entitlement_revoke(tx: Tx, tenant_id: str, entitlement_id: str) -> None:

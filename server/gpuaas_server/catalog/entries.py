@@ -9,11 +9,13 @@ from gpuaas_server.catalog.channels import channel_of, chosen_version
 from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, CatalogVersionRow
 from gpuaas_server.catalog.schemas import CatalogApp, CatalogEntry, CatalogVersion, ControllerStatus
+from gpuaas_server.catalog.service import is_on_trial
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 
@@ -27,11 +29,10 @@ async def catalog_list(
     now: datetime,
     caller: Caller,
     search: str,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[CatalogApp]:
     words = search.casefold().split()[:_MOST_WORDS]
-    apps = await queries.catalog_list(connection, caller.tenant_id, words, after, limit + 1)
+    apps = await queries.catalog_list(connection, caller.tenant_id, words, page)
     versions: dict[str, list[CatalogVersion]] = defaultdict(list)
     for row in await queries.catalog_versions(connection, [app.id for app in apps], _SHOWN):
         versions[row.app_id].append(_version(row))
@@ -39,13 +40,15 @@ async def catalog_list(
     serving = await controller_hooks().statuses(connection, settings, now, *place, [app.slug for app in apps])
     pinned = await channel_queries.channels_pinned(connection, caller.project_id, [app.id for app in apps])
     shown = [_app(app, caller, versions[app.id], serving[app.slug], pinned.get(app.id)) for app in apps]
-    return Page[CatalogApp].of(shown, limit)
+    return Page[CatalogApp].of(shown, page)
 
 
 async def catalog_show(
     connection: Connection, settings: Settings, now: datetime, caller: Caller, slug: str, version: str | None
 ) -> CatalogEntry:
-    """Show the app with the manifest of the version that was asked for, else the newest active one, else the newest."""
+    """Show the app with the manifest of the version that was asked for, else the newest active one, else the newest. A draft
+    on trial is shown to the project that publishes it, whose instances may run it.
+    """
     app = await queries.catalog_app(connection, caller.tenant_id, slug)
     if app is None:
         raise not_found("app", slug)
@@ -58,9 +61,9 @@ async def catalog_show(
     if wanted is None:
         raise Problem("not_found", f"{slug} has no version that could be launched yet.", target=slug)
     row = await queries.version_to_launch(connection, app.id, wanted)
-    if row is None or row.status == "draft":
+    if row is None or (row.status == "draft" and not is_on_trial(row, caller.project_id)):
         raise not_found(f"version of {slug}", wanted)
-    return CatalogEntry(**listed.model_dump(), shown=_version(row), manifest=row.manifest)
+    return CatalogEntry(**listed.model_dump(), shown=_version(row), manifest=dict(row.manifest))
 
 
 def _version(row: CatalogVersionRow | AppVersionRow) -> CatalogVersion:

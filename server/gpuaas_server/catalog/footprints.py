@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpuaas_server.catalog.manifest_document import ManifestDocument
+from gpuaas_server.catalog.usage_rules import runs_images
 from gpuaas_server.catalog.yaml_text import Path, spell
 from gpuaas_server.kernel.errors import Problem
 
@@ -17,7 +19,7 @@ _ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 Json = dict[str, Any]
 
 
-def footprint_of(manifest: Json, inputs: Json, instance_id: str | None = None) -> dict[str, list[object]]:
+def footprint_of(manifest: ManifestDocument, inputs: Json, instance_id: str | None = None) -> dict[str, list[object]]:
     """Return the manifest's footprint, with the accounts of the inputs among its users. The inputs have passed `check`.
 
     With an `instance_id`, the containers of a version with runtime profiles are in it too, with all that belongs to it.
@@ -26,14 +28,15 @@ def footprint_of(manifest: Json, inputs: Json, instance_id: str | None = None) -
     named = [value for _, value in _named(manifest, inputs)]
     if named:
         listed["users"] = list(dict.fromkeys([*listed.get("users", ()), *named]))
-    if instance_id is not None and _runs_images(manifest):
+    if instance_id is not None and runs_images(manifest):
         for kind, entries in container_footprint(instance_id).items():
             listed[kind] = [*listed.get(kind, ()), *entries]
     return listed
 
 
-def _runs_images(manifest: Json) -> bool:
-    return any("runtime_profile" in one for one in (manifest, *manifest["components"]))
+def usage_folder(instance_id: str) -> str:
+    """Return where the hosts of an instance keep what they count, a file for each member."""
+    return f"/var/lib/gpuaas-usage/{instance_id}"
 
 
 def container_footprint(instance_id: str) -> dict[str, list[object]]:
@@ -43,10 +46,11 @@ def container_footprint(instance_id: str) -> dict[str, list[object]]:
     name = f"gpuaas-{instance_id[-10:]}-*"
     folders = ("/etc/systemd/system", "/etc/containers/networks", "/var/lib/containers/storage/volumes")
     paths: list[object] = [f"{folder}/{name}" for folder in (*folders, "/var/lib/gpuaas-containers")]
-    return {"units": [f"{name}.service"], "containers": [name], "paths": paths}
+    paths.append(usage_folder(instance_id))
+    return {"units": [f"{name}.service", f"{name}.timer"], "containers": [name], "paths": paths}
 
 
-def check_footprints(manifest: Json, inputs: Json) -> None:
+def check_footprints(manifest: ManifestDocument, inputs: Json) -> None:
     """Refuse at launch a name that cannot be an account, since teardown looks for it. The problem repeats no values."""
     named = _named(manifest, inputs)
     faults = [
@@ -71,11 +75,21 @@ def allows_value_at(schema: object, place: str) -> bool:
     return any(_may_be_value(one) for one in _schemas(schema, place.split("/")[1:]))
 
 
+def answers_at(manifest: ManifestDocument, inputs: Json, place: str) -> list[object]:
+    """Return what was answered at a place of the inputs, or its default; empty if there is neither."""
+    return [value for _, value in _values(manifest.get("inputs", {}), inputs, place.split("/")[1:], ())]
+
+
+def schema_at(schema: object, place: str) -> object:
+    """Return the schema of a place of inputs that have this one; None if they have no such place."""
+    return next(_schemas(schema, place.split("/")[1:]), None)
+
+
 def _is_no_account(value: object) -> bool:
     return not isinstance(value, str) or value == "root" or _ACCOUNT.fullmatch(value) is None
 
 
-def _named(manifest: Json, inputs: Json) -> list[tuple[Path, object]]:
+def _named(manifest: ManifestDocument, inputs: Json) -> list[tuple[Path, object]]:
     schema, places = manifest.get("inputs", {}), manifest["footprint"].get("users_from", ())
     return [found for place in places for found in _values(schema, inputs, place.split("/")[1:], ())]
 

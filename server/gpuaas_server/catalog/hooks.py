@@ -1,12 +1,12 @@
 """What the catalogue asks of, and tells, the nouns above it: instances use versions, and controllers serve apps."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.catalog.schemas import ControllerStatus
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 from gpuaas_server.kernel.settings import Settings
 

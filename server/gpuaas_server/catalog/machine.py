@@ -7,8 +7,9 @@ A version that proved wrong after its activation is deprecated, and a newer one 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 # A draft that nobody will activate may go as well: it has never run.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -24,6 +25,7 @@ VERBS = {
     "deprecated": "app_version_deprecate",
     "retired": "app_version_retire",
 }
+TRYABLE = frozenset({"draft", "canary", "active"})  # what its publisher may have launched for a smoke test
 # Longer than any transaction lives: a launch that saw the version active has ended, and its instance can be counted.
 SETTLING = timedelta(minutes=1)
 
@@ -45,7 +47,11 @@ class ArtifactFacts:
 
 def possible(status: str) -> list[str]:
     """List the verbs that the status allows."""
-    return [verb for wanted, verb in VERBS.items() if wanted in TRANSITIONS[status]]
+    tried = [
+        *(["app_version_trial"] if status == "draft" else []),
+        *(["app_version_smoke"] if status in TRYABLE else []),
+    ]
+    return [*(verb for wanted, verb in VERBS.items() if wanted in TRANSITIONS[status]), *tried]
 
 
 def activation_refusals(
@@ -75,14 +81,19 @@ def retirable_at(deprecated_at: datetime | None, announced: datetime | None) -> 
 
 
 def launch_refusals(
-    version: str, status: str, notice: str | None, returning: bool = False, channel: str = "stable"
+    version: str,
+    status: str,
+    notice: str | None,
+    returning: bool = False,
+    channel: str = "stable",
+    trial: bool = False,
 ) -> Iterator[Reason]:
     """Yield every reason against a launch. `returning`: an instance has or had the version, and may keep a deprecated one;
-    `channel`: which versions the project gets.
+    `channel`: which versions the project gets; `trial`: its publisher tries a draft in its own project.
     """
     if status == "canary" and channel != "canary" and not returning:
         yield Reason("not_in_canary", f"Version {version} is a canary, and this project gets stable versions.")
-    if status == "draft":
+    if status == "draft" and not trial:
         yield Reason("version_draft", f"Version {version} is a draft.")
     if status == "deprecated" and not returning:
         yield Reason("version_deprecated", f"Version {version} is deprecated: {notice or 'use a newer one'}")

@@ -4,13 +4,14 @@
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any, cast
 
 import orjson
 
-from gpuaas_server.catalog import manifest_schema, manifest_sense
+from gpuaas_server.catalog import manifest_rules, manifest_schema
+from gpuaas_server.catalog.manifest_document import ComponentDocument, ManifestDocument
 from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Unreadable, read
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.digests import digest_of
 from gpuaas_server.kernel.errors import Problem
 
@@ -104,6 +105,7 @@ class Dimension:
     key: str
     unit: str
     description: str = ""
+    counter: Json | None = None  # where hosts read it; None: the app's controller reports it
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ class Manifest:
     metering: tuple[Dimension, ...]
     secrets: tuple[DeclaredSecret, ...]
     runtime_profile: Json | None  # how an image runs; None: the app's controller knows
-    document: Json
+    document: ManifestDocument
 
     def component(self, key: str) -> Component | None:
         return next((component for component in self.components if component.key == key), None)
@@ -150,7 +152,7 @@ def parse(text: str) -> Manifest:
     faults = _faults(document)
     if faults:
         raise invalid(faults)
-    return from_document(cast(Json, document.value))
+    return from_document(cast(ManifestDocument, document.value))
 
 
 def _faults(document: Document) -> list[Fault]:
@@ -164,7 +166,7 @@ def _faults(document: Document) -> list[Fault]:
         malformed = {re.split(r"[.\[]", fault.path)[0] for fault in faults} | (
             manifest_schema.required() - value.keys()
         )
-        faults += [document.fault(path, message) for path, message in manifest_sense.complaints(value, malformed)]
+        faults += [document.fault(path, message) for path, message in manifest_rules.complaints(value, malformed)]
     return sorted(set(faults))
 
 
@@ -178,7 +180,7 @@ def invalid(faults: list[Fault]) -> Problem:
     return Problem("manifest_invalid", f"{where}: {first.message}", {"faults": listed, "count": len(faults)})
 
 
-def from_document(document: Json) -> Manifest:
+def from_document(document: ManifestDocument) -> Manifest:
     """Build the manifest of a document that `parse` has accepted, now or when it was registered."""
     components = tuple(_component(item) for item in document["components"])
     return Manifest(
@@ -190,7 +192,7 @@ def from_document(document: Json) -> Manifest:
         artifact=Artifact(**document["artifact"]),
         compatibility=_compatibility(document["compatibility"]),
         tenant_scope=document.get("tenant_scope", False),
-        max_members=document.get("max_members", manifest_sense.MOST_MEMBERS),
+        max_members=document.get("max_members", manifest_rules.MOST_MEMBERS),
         components=components,
         inputs=document.get("inputs", {"type": "object", "additionalProperties": False}),
         options=document.get("options", {}),
@@ -208,7 +210,7 @@ def _compatibility(item: Json) -> Compatibility:
     return Compatibility(**{**item, "shapes": tuple(item.get("shapes", ()))})
 
 
-def _component(item: Json) -> Component:
+def _component(item: ComponentDocument) -> Component:
     return Component(
         key=item["key"],
         display_name=str(item.get("display_name", item["key"])),
@@ -221,30 +223,30 @@ def _component(item: Json) -> Component:
     )
 
 
-def digests_of(document: Json) -> tuple[str, ...]:
+def digests_of(document: ManifestDocument) -> tuple[str, ...]:
     """Return the digests of all artifacts that a version refers to: its own first, then other images, then files."""
     images = (profile["image"] for profile in _profiles(document))
     return tuple(dict.fromkeys((document["artifact"]["digest"], *images, *file_digests(document))))
 
 
-def file_digests(document: Json) -> tuple[str, ...]:
+def file_digests(document: ManifestDocument) -> tuple[str, ...]:
     """Return the digests of the files that containers of the version read."""
     files = (file["digest"] for profile in _profiles(document) for file in profile.get("artifacts", ()))
     return tuple(dict.fromkeys(files))
 
 
-def _profiles(document: Json) -> list[Json]:
+def _profiles(document: ManifestDocument) -> list[Json]:
     listed = (holder.get("runtime_profile") for holder in (document, *document["components"]))
     return [profile for profile in listed if profile is not None]
 
 
-def host_probes(document: Json, component_key: str) -> list[Probe]:
+def host_probes(document: ManifestDocument, component_key: str) -> list[Probe]:
     """Return the probes of a component that hosts run: those with a purpose."""
     probes = (_probe(item) for item in document.get("probes", ()) if item["component"] == component_key)
     return [probe for probe in probes if probe.purpose]
 
 
-def declared_secrets(document: Json) -> list[DeclaredSecret]:
+def declared_secrets(document: ManifestDocument) -> list[DeclaredSecret]:
     """Return the secrets that a manifest declares."""
     return [DeclaredSecret(**item) for item in document.get("secrets", ())]
 

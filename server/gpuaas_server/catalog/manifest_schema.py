@@ -1,4 +1,5 @@
-"""The committed JSON Schema of manifests (app-manifest.schema.json in this folder), and the schema of an app's inputs.
+"""The committed JSON Schema of manifests (app-manifest.schema.json in this folder), the schema of an app's inputs, and the
+values that people give for them.
 
 Patterns run in linear time, nothing is fetched, and the schema of a stranger may not refer to itself: with references a
 few lines can describe work without end.
@@ -12,9 +13,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from gpuaas_server.catalog.profile_sense import PLACE as RUNTIME_PROFILE
-from gpuaas_server.catalog.profile_sense import REFUSED_FIELDS
-from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path
+from gpuaas_server.catalog.profile_rules import PLACE as RUNTIME_PROFILE
+from gpuaas_server.catalog.profile_rules import REFUSED_FIELDS
+from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path, spell
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations.service import WITH_OPTIONS
 
 _SCHEMA_FILE = File(__file__).with_name("app-manifest.schema.json")
@@ -23,6 +25,7 @@ LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
 # What would make a schema refer to another place, or to itself.
 _REFERRING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 _MAX_MESSAGE = 240
+_MOST_INPUT_FAULTS = 50
 
 
 def validator(schema: Any, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
@@ -61,7 +64,7 @@ def faults(document: Document) -> list[Fault]:
 def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterator[Fault]:
     path = tuple(error.instance_path)
     unexpected = getattr(error.kind, "unexpected", None)
-    if unexpected:  # the key is what is wrong, so each is pointed at
+    if unexpected:  # the key itself is wrong, so each fault points at its key
         yield from (document.fault_at_key((*path, name), _unexpected((*path, name))) for name in unexpected)
     else:
         yield document.fault(path, shortened(error.message))
@@ -123,3 +126,29 @@ def _referring(value: object, path: Path) -> Iterator[Path]:
 
 def shortened(message: str) -> str:
     return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}..."
+
+
+def check_inputs(
+    schema: dict[str, Any], values: dict[str, Any], code: str = "inputs_invalid", what: str = "input"
+) -> None:
+    """Raise the problem that names every fault of a user's values. The schema is a registered one, so it compiles.
+
+    Values are never repeated in a fault: one may be a secret.
+    """
+    checked = validator(schema, mask="the value")
+    faults = [
+        _input_fault(error, what)
+        for _, error in zip(range(_MOST_INPUT_FAULTS), checked.iter_errors(values), strict=False)
+    ]
+    if faults:
+        first = faults[0]
+        raise Problem(code, f"{first['path'] or f'{what}s'}: {first['message']}.", {"faults": faults})
+
+
+def _input_fault(error: jsonschema_rs.ValidationError, what: str) -> dict[str, str]:
+    unexpected = getattr(error.kind, "unexpected", None)
+    if unexpected:
+        message = f"There is no {what} {', '.join(name[:60] for name in unexpected[:5])}"
+    else:
+        message = shortened(error.message)
+    return {"path": spell(tuple(error.instance_path)), "message": message}

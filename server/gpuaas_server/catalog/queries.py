@@ -11,12 +11,14 @@ from gpuaas_server.catalog.rows import (
     AppVersionRow,
     CatalogVersionRow,
     EntitlementRow,
+    NamingVersion,
     RegisteredVersion,
     VersionFacts,
     VersionNotice,
 )
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.json_text import as_json
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -37,8 +39,15 @@ _VERSION = columns_of(AppVersionRow, "v")
 _REGISTERED = columns_of(RegisteredVersion, "v")
 _ENTITLEMENT = columns_of(EntitlementRow, "e")
 # A version names further digests in its runtime profiles: images of components, and files (`_referred` has the parameters).
-_NAMES = "v.manifest @> ANY(%(places)s::jsonb[])"
-_REFERS = f"(v.artifact_digest = %(digest)s OR {_NAMES})"
+# The digests, as a JSON array, that a manifest names in its runtime profiles: its own and those of its components.
+_NAMED = "({})".format(
+    " || ".join(
+        f"jsonb_path_query_array(v.manifest, '$.{place}')"
+        for profile in ("runtime_profile", "components[*].runtime_profile")
+        for place in (f"{profile}.image", f"{profile}.artifacts[*].digest")
+    )
+)
+_REFERS = f"(v.artifact_digest = %(digest)s OR {_NAMED} ? %(digest)s)"
 _FROM = "FROM app_versions v JOIN apps a ON a.id = v.app_id"
 _VISIBLE = (
     "(a.tenant_id = %(tenant)s OR a.visibility = 'public' OR (a.visibility = 'entitled' AND EXISTS"
@@ -74,14 +83,14 @@ async def app_describe(connection: Connection, app_id: str, values: Values) -> N
     )
 
 
-async def app_list(connection: Connection, project_id: str | None, after: str | None, limit: int) -> list[AppRow]:
+async def app_list(connection: Connection, project_id: str | None, page: PageRequest) -> list[AppRow]:
     """List the apps of one project, or of the whole platform."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         AppRow,
-        f"SELECT {_APP} FROM apps WHERE (%(project)s::text IS NULL OR project_id = %(project)s)"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "after": after, "limit": limit},
+        f"SELECT {_APP} FROM apps WHERE (%(project)s::text IS NULL OR project_id = %(project)s)",
+        {"project": project_id},
+        page,
     )
 
 
@@ -134,9 +143,7 @@ async def version_by_name(connection: Connection, app_id: str, version: str) -> 
     )
 
 
-async def version_list(
-    connection: Connection, project_id: str, app_id: str, after: str | None, limit: int
-) -> list[AppVersionRow]:
+async def version_list(connection: Connection, project_id: str, app_id: str, page: PageRequest) -> list[AppVersionRow]:
     """List the newest version first, whenever it was registered."""
     return await fetch_all(
         connection,
@@ -144,7 +151,7 @@ async def version_list(
         f"SELECT {_VERSION} {_FROM} WHERE v.app_id = %(app)s AND v.project_id = %(project)s AND (%(after)s::text IS NULL"
         " OR (v.precedence, v.id) < (SELECT precedence, id FROM app_versions WHERE id = %(after)s))"
         " ORDER BY v.precedence DESC, v.id DESC LIMIT %(limit)s",
-        {"app": app_id, "project": project_id, "after": after, "limit": limit},
+        {"app": app_id, "project": project_id, "after": page.after, "limit": page.rows},
     )
 
 
@@ -199,7 +206,7 @@ async def active_on_digest(connection: Connection, project_id: str, digest: str)
         int,
         f"SELECT count(*) FROM app_versions v WHERE {_REFERS} AND v.status IN ('active', 'canary')"
         " AND v.project_id = %(project)s",
-        {**_referred(digest), "project": project_id},
+        {"digest": digest, "project": project_id},
     )
     return active or 0
 
@@ -210,31 +217,36 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
         str,
         "SELECT a.slug || ' ' || v.version FROM app_versions v JOIN apps a ON a.id = v.app_id"
         f" WHERE {_REFERS} AND v.status <> 'retired' AND v.project_id = %(project)s ORDER BY v.id LIMIT %(limit)s",
-        {**_referred(digest), "project": project_id, "limit": limit},
+        {"digest": digest, "project": project_id, "limit": limit},
     )
 
 
-async def versions_naming(connection: Connection, digest: str, project_id: str | None) -> list[str]:
+async def digests_referred(connection: Connection, project_id: str, digests: Sequence[str]) -> list[str]:
     return await fetch_values(
         connection,
         str,
-        f"SELECT v.id FROM app_versions v WHERE v.artifact_digest <> %(digest)s AND {_NAMES}"
-        " AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
-        {**_referred(digest), "project": project_id},
+        "SELECT DISTINCT n.digest FROM app_versions v CROSS JOIN LATERAL"
+        f" (SELECT v.artifact_digest UNION ALL SELECT jsonb_array_elements_text({_NAMED})) AS n(digest)"
+        " WHERE v.project_id = %s AND v.status <> 'retired' AND n.digest = ANY(%s)",
+        (project_id, list(digests)),
     )
 
 
-def _referred(digest: str) -> dict[str, object]:
-    """Return the parameters of `_REFERS`: a digest, and the documents that a manifest with it contains."""
-    profiles = ({"image": digest}, {"artifacts": [{"digest": digest}]})
-    of_version = [{"runtime_profile": profile} for profile in profiles]
-    of_component = [{"components": [place]} for place in of_version]
-    return {"digest": digest, "places": [as_json(place) for place in (*of_version, *of_component)]}
+async def versions_naming(
+    connection: Connection, digests: Sequence[str], project_id: str | None
+) -> list[NamingVersion]:
+    return await fetch_all(
+        connection,
+        NamingVersion,
+        "SELECT DISTINCT n.digest, v.id AS version_id FROM app_versions v"
+        f" CROSS JOIN LATERAL jsonb_array_elements_text({_NAMED}) AS n(digest)"
+        " WHERE n.digest = ANY(%(digests)s) AND n.digest <> v.artifact_digest"
+        " AND (%(project)s::text IS NULL OR v.project_id = %(project)s)",
+        {"digests": list(digests), "project": project_id},
+    )
 
 
-async def catalog_list(
-    connection: Connection, tenant_id: str, words: Sequence[str], after: str | None, limit: int
-) -> list[AppRow]:
+async def catalog_list(connection: Connection, tenant_id: str, words: Sequence[str], page: PageRequest) -> list[AppRow]:
     """List apps with an active version that contain each of the words.
 
     A platform has hundreds of apps, not millions: going through them in their order costs less than an index of words.
@@ -246,7 +258,7 @@ async def catalog_list(
         " AND NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) w WHERE strpos(a.search, w) = 0)"
         " AND EXISTS (SELECT 1 FROM app_versions v WHERE v.app_id = a.id AND v.status IN ('active', 'canary'))"
         " ORDER BY a.id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "words": list(words), "after": after, "limit": limit},
+        {"tenant": tenant_id, "words": list(words), "after": page.after, "limit": page.rows},
     )
 
 
@@ -275,7 +287,7 @@ async def version_to_launch(
     connection: Connection, app_id: str, version: str | None, channel: str = "stable"
 ) -> RegisteredVersion | None:
     """Return the version of this name, or the one of the channel: the canary, else the version that the app points to, else
-    the newest active one. Nobody may launch a draft, not even its owner.
+    the newest active one. A draft is only ever named: its owner may launch it while it is on trial.
     """
     return await fetch_optional(
         connection,
@@ -327,17 +339,16 @@ async def entitlement_of(connection: Connection, tenant_id: str, app_id: str) ->
     )
 
 
-async def entitlement_list(
-    connection: Connection, wanted: dict[str, str], after: str | None, limit: int
-) -> list[EntitlementRow]:
+async def entitlement_list(connection: Connection, wanted: dict[str, str], page: PageRequest) -> list[EntitlementRow]:
     """List the entitlements of a tenant or of an app: `wanted` names the column, tenant_id or app_id."""
     chosen = " AND ".join(f"e.{column} = %({column})s" for column in wanted)
-    return await fetch_all(
+    return await fetch_page(
         connection,
         EntitlementRow,
-        f"SELECT {_ENTITLEMENT} FROM entitlements e JOIN apps a ON a.id = e.app_id WHERE {chosen}"
-        " AND (%(after)s::text IS NULL OR e.id < %(after)s) ORDER BY e.id DESC LIMIT %(limit)s",
-        {**wanted, "after": after, "limit": limit},
+        f"SELECT {_ENTITLEMENT} FROM entitlements e JOIN apps a ON a.id = e.app_id WHERE {chosen}",
+        {**wanted},
+        page,
+        key="e.id",
     )
 
 

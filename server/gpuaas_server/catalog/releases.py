@@ -10,7 +10,6 @@ from gpuaas_server.catalog.hooks import controller_hooks
 from gpuaas_server.catalog.rows import AppRow, ChannelRow
 from gpuaas_server.catalog.schemas import AppRollback, AppVersion, AppVersionCanary, CatalogChannel, CatalogChannelSet
 from gpuaas_server.catalog.versions import (
-    VersionPath,
     lock_version,
     record_version,
     refuse,
@@ -25,10 +24,10 @@ from gpuaas_server.kernel.errors import Problem, not_found
 
 
 async def app_version_canary(
-    tx: Tx, path: VersionPath, body: AppVersionCanary, caller: Caller, require_match: RequireMatch
+    tx: Tx, caller: Caller, app_id: str, version_id: str, body: AppVersionCanary, require_match: RequireMatch
 ) -> AppVersion:
     """Give the version to a part of the projects, or change how large that is. Its artifacts are a canary or active."""
-    before = await lock_version(tx, path, "canary", require_match)
+    before = await lock_version(tx, caller, app_id, version_id, "canary", require_match)
     other = await channel_queries.canary_version(tx.connection, before.app_id)
     if other not in (None, before.id):
         details: dict[str, object] = {"version_id": other}
@@ -42,19 +41,19 @@ async def app_version_canary(
 
 
 async def app_rollback(
-    tx: Tx, project_id: str, app_id: str, body: AppRollback, caller: Caller, require_match: RequireMatch
+    tx: Tx, app_id: str, body: AppRollback, caller: Caller, require_match: RequireMatch
 ) -> AppVersion:
     """Take back the canary; without one, have launches take the version from before the last promotion. What runs goes on."""
     app = await queries.app_lock(tx.connection, app_id)
-    if app is None or app.project_id != project_id:
+    if app is None or app.project_id != caller.project_id:
         raise not_found("app", app_id)
     require_match(app.generation)
     canary = await channel_queries.canary_version(tx.connection, app_id)
     version_id = await _take_back(tx, app, canary, body.reason) if canary else await _point_back(tx, app)
-    row = await queries.version_show(tx.connection, project_id, app_id, version_id)
+    row = await queries.version_show(tx.connection, caller.project_id, app_id, version_id)
     if row is None:
         raise not_found("version", version_id)
-    place = (app_id, app.tenant_id, project_id)
+    place = (app_id, app.tenant_id, caller.project_id)
     facts: dict[str, object] = {"slug": app.slug, "version": row.version, "canary": canary is not None}
     await record(tx, AuditEntry("app_rollback", *place, reason=body.reason, details=facts))
     await emit(tx, NewEvent("app.rolled_back", *place, data=facts))

@@ -1,9 +1,10 @@
 """The rows of the catalogue: each class has the columns of one table, or of one question to the database."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
-from typing import Any
 
+from gpuaas_server.catalog.manifest_document import ManifestDocument
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import computed_from
 
 
@@ -50,6 +51,7 @@ class AppVersionRow:
     deprecated_at: datetime | None
     retired_at: datetime | None
     generation: int
+    trial_since: datetime | None
     superseded: bool = field(
         default=False,
         metadata=computed_from(
@@ -60,12 +62,17 @@ class AppVersionRow:
     )
 
 
+def _unread() -> ManifestDocument:
+    """A default is wanted here, since fields of the class that it extends have some."""
+    raise TypeError("the statement did not read the manifest")
+
+
 @dataclass(frozen=True, slots=True)
 class RegisteredVersion(AppVersionRow):
     """A version with all that was registered of it."""
 
     precedence: str = ""
-    manifest: dict[str, Any] = field(default_factory=dict)
+    manifest: ManifestDocument = field(default_factory=_unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +108,9 @@ class VersionFacts:
     status: str
     canary_percent: int | None
     notice: str | None
-    manifest: dict[str, Any]
+    manifest: ManifestDocument
     project_id: str
+    trial_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +122,23 @@ class VersionNotice:
     status: str
     notice: str | None
     retire_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamingVersion:
+    """A version whose profiles name a digest beside the version's own artifact."""
+
+    digest: str
+    version_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidedAppRow:
+    name: str
+    display_name: str
+    state: str  # preparing, provided or unavailable
+    detail: str | None
+    reported_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

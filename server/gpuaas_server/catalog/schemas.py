@@ -5,9 +5,25 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Moment, Reason, Slug, examples
+from gpuaas_server.kernel.http.schemas import (
+    LINES,
+    ONE_LINE,
+    AllowedActions,
+    Body,
+    Generation,
+    Moment,
+    Name,
+    Reason,
+    Slug,
+    examples,
+)
 
 Visibility = Literal["private", "entitled", "public"]
+ProvidedState = Literal["preparing", "provided", "unavailable"]
+_PROVIDED = (
+    "preparing: a part of it, such as its image, is being made. provided: it is published, and its controller runs."
+    " unavailable: it cannot be provided now; the platform tries again."
+)
 VersionStatus = Literal["draft", "canary", "active", "deprecated", "retired"]
 CHANNEL = (
     "Which versions this project gets: `stable` ones, or the `canary` where the app has one. Without a choice of the project, a"
@@ -15,7 +31,7 @@ CHANNEL = (
 )
 # More than a manifest may have, so that one that is too large is told so by the manifest's own rules.
 ManifestText = Annotated[str, StringConstraints(min_length=1, max_length=400_000)]
-Notice = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+Notice = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=LINES)]
 
 
 MANIFEST = """\
@@ -57,7 +73,7 @@ class AppVersionCanary(Body):
     model_config = examples({"percent": 10})
 
     percent: Annotated[int, Field(ge=1, le=100)] = Field(
-        description="How many of a hundred projects get it. A larger number keeps all who have it."
+        description="Percentage of projects that get it. With a larger number, projects that have it keep it."
     )
 
 
@@ -134,7 +150,7 @@ class AppVersion(BaseModel):
     artifact_digest: str = Field(description="Digest of the artifact that the version runs.")
     content_digest: str = Field(description="Digest of the manifest's content, independent of its formatting.")
     status: VersionStatus
-    canary_percent: int | None = Field(description="Of a canary: how many of a hundred projects get it.")
+    canary_percent: int | None = Field(description="For a canary: the percentage of projects that get it.")
     superseded: bool = Field(
         description="Launches take another active version: deprecate this one once nobody needs it."
     )
@@ -145,6 +161,9 @@ class AppVersion(BaseModel):
     activated_at: datetime | None
     deprecated_at: datetime | None
     retired_at: datetime | None
+    trial_since: datetime | None = Field(
+        description="Since when the publishing project may launch this draft; null: it may not."
+    )
     generation: Generation
     allowed_actions: AllowedActions
 
@@ -158,7 +177,7 @@ class CatalogVersion(BaseModel):
     version: str
     runtime_version: str = Field(description="Version of the runtime, which differs from the app's.")
     status: VersionStatus
-    canary_percent: int | None = Field(description="Of a canary: how many of a hundred projects get it.")
+    canary_percent: int | None = Field(description="For a canary: the percentage of projects that get it.")
     notice: str | None = Field(description="Why the version is deprecated, and what to do.")
     retire_at: datetime | None = Field(description="The version is not retired before this time.")
 
@@ -205,6 +224,34 @@ class CatalogEntry(CatalogApp):
     manifest: dict[str, object] = Field(
         description="The manifest: components, compatibility, inputs, footprint and so on."
     )
+
+
+class ProvidedAppReport(Body):
+    model_config = examples({"display_name": "Echo", "state": "preparing", "detail": "Its image is being built."})
+
+    display_name: Name
+    state: ProvidedState = Field(description=_PROVIDED)
+    detail: Annotated[str, StringConstraints(max_length=1000, pattern=ONE_LINE)] | None = Field(
+        default=None, description="What the platform does now, or why it cannot provide the app; for operators."
+    )
+
+
+class ProvidedApp(BaseModel):
+    """One of the platform's own apps: whether it is provided, and why not."""
+
+    name: str = Field(description="Name of the app in GPUAAS_PLATFORM_APPS.")
+    display_name: str
+    state: ProvidedState = Field(description=_PROVIDED)
+    message: str = Field(description="The state as a sentence.")
+    next_step: str | None = Field(description="What to do to get the app; null if there is nothing to do.")
+    detail: str | None = Field(
+        description="What the platform does now, or why it cannot provide the app. Only operators of the platform see it."
+    )
+    reported_at: datetime = Field(description="When the state was reported.")
+
+
+class ProvidedAppList(BaseModel):
+    items: list[ProvidedApp]
 
 
 class Entitlement(BaseModel):

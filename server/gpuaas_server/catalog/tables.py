@@ -1,6 +1,6 @@
 """apps, app_versions and entitlements.
 
-Other tenants read public apps, and those they are entitled to, through a window in the wall: see sql/0010_catalog.sql.
+Other tenants read public apps, and those they are entitled to, through a window in the wall: see the policies in sql/.
 """
 
 import sqlalchemy as sa
@@ -68,6 +68,8 @@ app_versions = sa.Table(
     sa.Column("deprecated_at", Timestamp),
     sa.Column("retired_at", Timestamp),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # Since when the publishing project, and nobody else, may launch it while it is a draft.
+    sa.Column("trial_since", Timestamp),
     sa.UniqueConstraint("app_id", "version", name="app_versions_one_per_version"),
     sa.CheckConstraint(f"status IN {STATUSES}", name="app_versions_status"),
     sa.CheckConstraint(
@@ -96,6 +98,18 @@ app_channels = sa.Table(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="app_channels_own_project"
     ),
     sa.Index("app_channels_by_project", "project_id", "app_id"),
+)
+
+# How far the platform's own apps are; of no tenant.
+provided_apps = sa.Table(
+    "provided_apps",
+    metadata,
+    sa.Column("name", text_id(), primary_key=True),
+    sa.Column("display_name", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text),
+    sa.Column("reported_at", Timestamp, nullable=False),
+    sa.CheckConstraint("state IN ('preparing', 'provided', 'unavailable')", name="provided_apps_state"),
 )
 
 entitlements = sa.Table(

@@ -25,18 +25,15 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.projects import service as projects
 
-VersionPath = tuple[str, str, str]  # the ids of project, app and version
 
-
-async def app_version_register(
-    tx: Tx, tenant_id: str, project_id: str, body: AppVersionRegister, caller: Caller
-) -> AppVersion:
+async def app_version_register(tx: Tx, body: AppVersionRegister, caller: Caller) -> AppVersion:
     """Register a draft, and the app with its first version. The same content again is the same version."""
     manifest = parse(body.manifest)
-    app = await _app_of(tx, tenant_id, project_id, manifest)
+    app = await _app_of(tx, caller.tenant_id, caller.project_id, manifest)
     new = _new_version(tx, app, manifest)
     repeated = not await queries.version_insert(tx.connection, new)
     row = await _registered_version(tx.connection, app, manifest) if repeated else new
@@ -69,6 +66,7 @@ def _new_version(tx: Tx, app: AppRow, manifest: Manifest) -> RegisteredVersion:
         deprecated_at=None,
         retired_at=None,
         generation=1,
+        trial_since=None,
     )
 
 
@@ -131,27 +129,45 @@ def _description(manifest: Manifest) -> Description:
     }
 
 
-async def app_version_list(
-    connection: Connection, project_id: str, app_id: str, page: tuple[str | None, int], caller: Caller
-) -> Page[AppVersion]:
-    """List the versions of an app. `page` is (after, limit)."""
-    after, limit = page
+async def app_version_list(connection: Connection, caller: Caller, app_id: str, page: PageRequest) -> Page[AppVersion]:
+    """List the versions of an app."""
+    project_id = caller.project_id
     if await queries.app_show(connection, project_id, app_id) is None:
         raise not_found("app", app_id)
-    rows = await queries.version_list(connection, project_id, app_id, after, limit + 1)
-    return Page[AppVersion].of([version_document(row, caller) for row in rows], limit)
+    rows = await queries.version_list(connection, project_id, app_id, page)
+    return Page[AppVersion].of([version_document(row, caller) for row in rows], page)
 
 
-async def app_version_show(connection: Connection, path: VersionPath, caller: Caller) -> AppVersionDetail:
-    row = await queries.version_show(connection, *path)
+async def app_version_show(connection: Connection, caller: Caller, app_id: str, version_id: str) -> AppVersionDetail:
+    row = await queries.version_show(connection, caller.project_id, app_id, version_id)
     if row is None:
-        raise not_found("version", path[-1])
-    return AppVersionDetail(**version_document(row, caller).model_dump(), manifest=row.manifest)
+        raise not_found("version", version_id)
+    return AppVersionDetail(**version_document(row, caller).model_dump(), manifest=dict(row.manifest))
 
 
-async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, require_match: RequireMatch) -> AppVersion:
+async def app_version_trial(
+    tx: Tx, caller: Caller, app_id: str, version_id: str, require_match: RequireMatch
+) -> AppVersion:
+    """Let the publishing project, and nobody else, launch its draft. Asking again changes nothing."""
+    before = await queries.version_lock(tx.connection, caller.project_id, app_id, version_id)
+    if before is None:
+        raise not_found("version", version_id)
+    require_match(before.generation)
+    if before.status != "draft":
+        raise Problem("conflict", f"Version {before.version} is {before.status}; only a draft needs a trial.")
+    since = before.trial_since or tx.now
+    row = await queries.version_move(tx.connection, before.id, "draft", {"trial_since": since})
+    await controller_hooks().app_changed(tx, row.app_id)
+    details: dict[str, object] = {"slug": row.slug, "version": row.version, "since": since.isoformat()}
+    await record_version(tx, "app_version_trial", row, details, news="app.version_on_trial")
+    return version_document(row, caller)
+
+
+async def app_version_activate(
+    tx: Tx, caller: Caller, app_id: str, version_id: str, require_match: RequireMatch
+) -> AppVersion:
     """Activate the version, or promote the canary: from here on launches take it. Its artifacts must be active too."""
-    before = await lock_version(tx, path, "active", require_match)
+    before = await lock_version(tx, caller, app_id, version_id, "active", require_match)
     refuse(await artifact_facts.activation_refusals(tx.connection, before))
     stable = await channel_queries.stable_version(tx.connection, before.app_id)
     changes: dict[str, object] = {"activated_at": tx.now, "canary_percent": None}
@@ -167,10 +183,10 @@ async def app_version_activate(tx: Tx, path: VersionPath, caller: Caller, requir
 
 
 async def app_version_deprecate(
-    tx: Tx, path: VersionPath, body: AppVersionDeprecate, caller: Caller, require_match: RequireMatch
+    tx: Tx, caller: Caller, app_id: str, version_id: str, body: AppVersionDeprecate, require_match: RequireMatch
 ) -> AppVersion:
     """Deprecate the version: no new instance takes it, and those that run show the notice."""
-    before = await lock_version(tx, path, "deprecated", require_match)
+    before = await lock_version(tx, caller, app_id, version_id, "deprecated", require_match)
     changes = {"deprecated_at": tx.now, "notice": body.notice, "retire_at": body.retire_at, "canary_percent": None}
     row = await queries.version_move(tx.connection, before.id, "deprecated", changes)
     await record_version(
@@ -180,14 +196,15 @@ async def app_version_deprecate(
 
 
 async def app_version_retire(
-    tx: Tx, path: VersionPath, body: AppVersionRetire, caller: Caller, require_match: RequireMatch
+    tx: Tx, caller: Caller, app_id: str, version_id: str, body: AppVersionRetire, require_match: RequireMatch
 ) -> AppVersion:
     """Retire the version, not before the announced day, and not while anybody runs it."""
-    before = await lock_version(tx, path, "retired", require_match)
+    before = await lock_version(tx, caller, app_id, version_id, "retired", require_match)
     earliest = machine.retirable_at(before.deprecated_at, before.retire_at)
     if earliest is not None and tx.now < earliest:
         raise Problem("conflict", f"The version can be retired from {earliest.isoformat(timespec='seconds')} on.")
-    live = await version_hooks().live_instances(tx.connection, before.id) if earliest is not None else 0
+    may_run = earliest is not None or before.trial_since is not None
+    live = await version_hooks().live_instances(tx.connection, before.id) if may_run else 0
     if live:
         raise Problem("version_in_use", f"{live} instances still run {before.version}.", {"live": live})
     row = await queries.version_move(tx.connection, before.id, "retired", {"retired_at": tx.now})
@@ -207,11 +224,13 @@ def refuse(reasons: Iterable[machine.Reason]) -> None:
         raise Problem("version_not_activatable", " ".join(one.message for one in found), details)
 
 
-async def lock_version(tx: Tx, path: VersionPath, wanted: str, require_match: RequireMatch) -> RegisteredVersion:
+async def lock_version(
+    tx: Tx, caller: Caller, app_id: str, version_id: str, wanted: str, require_match: RequireMatch
+) -> RegisteredVersion:
     """Lock a version whose status may become `wanted`."""
-    row = await queries.version_lock(tx.connection, *path)
+    row = await queries.version_lock(tx.connection, caller.project_id, app_id, version_id)
     if row is None:
-        raise not_found("version", path[-1])
+        raise not_found("version", version_id)
     require_match(row.generation)
     if wanted not in machine.TRANSITIONS[row.status]:
         raise Problem("conflict", f"Version {row.version} is {row.status}; it cannot become {wanted}.")

@@ -128,7 +128,7 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent):
             return None
         if getattr(event, "tag", None) not in (None, "!"):
-            self._fault(event, path, "Tags are not taken.")
+            self._fault(event, path, "YAML tags are not allowed.")
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -147,14 +147,14 @@ class _Reader:
             key = self._key(event, path)
             inside = (*path, key)
             if key in items:
-                self._fault(event, inside, f"{_short(key)} is here twice.")
+                self._fault(event, inside, f"{_short(key)} appears twice here.")
             self.document.keys[inside] = _place(event)
             items[key] = self._node(self._next(), inside)
         return items
 
     def _key(self, event: yaml.Event, path: Path) -> str:
         if not isinstance(event, yaml.ScalarEvent) or event.anchor is not None or event.value == "<<":
-            self._fault(event, path, "A key is a word.")
+            self._fault(event, path, "A key must be a word.")
             self._node(event, (*path, "?"))  # take in all of what it is
             return "?"
         if HOSTILE.search(event.value) or "\n" in event.value or len(event.value) > 200:

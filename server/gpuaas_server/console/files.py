@@ -4,9 +4,10 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 # What compression makes stands beside the file, written when the console was built.
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
@@ -29,7 +30,7 @@ class ConsoleFile:
     changes: bool  # or stays as it is under this name for ever
 
     def best(self, accepted: str) -> tuple[str, Representation]:
-        """Which encoding, and its bytes, for what a request accepts. A refusal (q=0) of one is heeded."""
+        """Return the best encoding that the request accepts, and its bytes. An encoding with q=0 is not used."""
         offers = dict(_offer(part) for part in accepted.lower().split(",")) if self.encoded else {}
         for encoding, representation in self.encoded.items():
             if offers.get(encoding, offers.get("*", False)):

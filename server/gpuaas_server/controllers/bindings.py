@@ -14,16 +14,15 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.operations import service as operations
 from gpuaas_server.work import leases
 
 
-async def controller_binding_create(
-    tx: Tx, caller: Caller, project_id: str, body: ControllerBindingCreate
-) -> ControllerBinding:
+async def controller_binding_create(tx: Tx, caller: Caller, body: ControllerBindingCreate) -> ControllerBinding:
     """Bind an app of this project to one of its service accounts. No tenant is served before it consents."""
-    app = await catalog.app_of_project(tx.connection, project_id, body.app)
-    account = await identity.service_account_of(tx.connection, project_id, body.service_account_id)
+    app = await catalog.app_of_project(tx.connection, caller.project_id, body.app)
+    account = await identity.service_account_of(tx.connection, caller.project_id, body.service_account_id)
     if account is None:
         raise not_found("service account", body.service_account_id)
     if not set(account.scopes) >= identity.CONTROL or body.app not in account.app_slugs:
@@ -32,7 +31,7 @@ async def controller_binding_create(
     row = BindingRow(
         id=new_id("cbd"),
         tenant_id=caller.tenant_id,
-        project_id=project_id,
+        project_id=caller.project_id,
         app_id=app.id,
         app_slug=app.slug,
         service_account_id=account.id,
@@ -47,11 +46,9 @@ async def controller_binding_create(
     return _binding(row, caller)
 
 
-async def controller_binding_list(
-    connection: Connection, caller: Caller, project_id: str, after: str | None, limit: int
-) -> Page[ControllerBinding]:
-    rows = await queries.binding_list(connection, project_id, after, limit + 1)
-    return Page[ControllerBinding].of([_binding(row, caller) for row in rows], limit)
+async def controller_binding_list(connection: Connection, caller: Caller, page: PageRequest) -> Page[ControllerBinding]:
+    rows = await queries.binding_list(connection, caller.project_id, page)
+    return Page[ControllerBinding].of([_binding(row, caller) for row in rows], page)
 
 
 async def controller_binding_delete(tx: Tx, project_id: str, binding_id: str) -> None:

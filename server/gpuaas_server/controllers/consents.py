@@ -17,26 +17,25 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.operations import service as operations
 from gpuaas_server.projects import service as projects
 from gpuaas_server.work import leases
 
 
-async def controller_consent_give(
-    tx: Tx, caller: Caller, tenant_id: str, body: ControllerConsentGive
-) -> ControllerConsent:
+async def controller_consent_give(tx: Tx, caller: Caller, body: ControllerConsentGive) -> ControllerConsent:
     """Consent to the app's controller. Given again, it says the same of what it names now: more, or less."""
-    app = await catalog.app_for_tenant(tx.connection, tenant_id, body.app)
+    app = await catalog.app_for_tenant(tx.connection, caller.tenant_id, body.app)
     permissions = [name for name in PERMISSIONS if body.permissions is None or name in body.permissions]
     project_ids = None if body.project_ids is None else sorted(set(body.project_ids))
-    await _require_projects(tx, tenant_id, project_ids or ())
-    before = await queries.consent_of(tx.connection, tenant_id, app.slug, lock=True)
-    # Who does not see a controller of the publisher does not consent to one either.
+    await _require_projects(tx, caller.tenant_id, project_ids or ())
+    before = await queries.consent_of(tx.connection, caller.tenant_id, app.slug, lock=True)
+    # If the publisher has no controller of its own, the tenant consents to the platform's.
     to_platform = not await queries.bound_by_own_project(tx.connection, app.id, app.project_id)
     if before is None:
         row = ConsentRow(
             new_id("ccs"),
-            tenant_id,
+            caller.tenant_id,
             app.id,
             app.slug,
             [*permissions],
@@ -51,7 +50,7 @@ async def controller_consent_give(
         await queries.consent_insert(tx.connection, row)
     else:
         row = await queries.consent_change(tx.connection, before.id, permissions, project_ids, to_platform)
-        await _end_leases(tx, row)  # of what it covers no more
+        await _end_leases(tx, row)  # leases that the changed consent no longer covers
     await _record(tx, "give", "given", row, None)
     return consent_of(row, caller)
 
@@ -101,21 +100,17 @@ async def _require_projects(tx: Tx, tenant_id: str, project_ids: Sequence[str]) 
             raise not_found("project", project_id)
 
 
-async def controller_consent_list(
-    connection: Connection, caller: Caller, tenant_id: str, after: str | None, limit: int
-) -> Page[ControllerConsent]:
-    rows = await queries.consent_list(connection, tenant_id, after, limit + 1)
-    return Page[ControllerConsent].of([consent_of(row, caller) for row in rows], limit)
+async def controller_consent_list(connection: Connection, caller: Caller, page: PageRequest) -> Page[ControllerConsent]:
+    rows = await queries.consent_list(connection, caller.tenant_id, page)
+    return Page[ControllerConsent].of([consent_of(row, caller) for row in rows], page)
 
 
-async def controller_consent_withdraw(
-    tx: Tx, caller: Caller, tenant_id: str, consent_id: str, reason: str | None
-) -> ControllerConsent:
+async def controller_consent_withdraw(tx: Tx, caller: Caller, consent_id: str, reason: str | None) -> ControllerConsent:
     """End the consent. With the commit the database shows the controller nothing of the tenant any more.
 
     Its leases end, and with them certificates and secrets, by a work row: the hosts have to be told.
     """
-    row = await queries.consent_withdraw(tx.connection, tenant_id, consent_id, tx.actor.id, tx.now, reason)
+    row = await queries.consent_withdraw(tx.connection, caller.tenant_id, consent_id, tx.actor.id, tx.now, reason)
     if row is None:
         raise not_found("controller consent", consent_id)
     await _end_leases(tx, row)

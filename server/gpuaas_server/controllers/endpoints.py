@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.controllers import bindings, consents, kind_bindings, replicas, service, work
@@ -12,17 +12,17 @@ from gpuaas_server.controllers.schemas import (
     ControllerConsent,
     ControllerConsentGive,
     ControllerConsentWithdraw,
+    ControllerHeartbeat,
     ControllerKindBinding,
     ControllerKindBindingCreate,
     ControllerOffer,
     ControllerReplicas,
-    Heartbeat,
     HeartbeatAccepted,
-    ServedInstance,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.schemas import Slug
 from gpuaas_server.kernel.ids import (
     ControllerBindingId,
@@ -33,10 +33,11 @@ from gpuaas_server.kernel.ids import (
 )
 from gpuaas_server.operations.schemas import Replica, WorkList
 
-router = APIRouter(tags=["controllers"])
+router = api_router(tags=["controllers"])
 BINDINGS = "/projects/{project_id}/controller-bindings"
 KIND_BINDINGS = "/projects/{project_id}/controller-kind-bindings"
 CONSENTS = "/tenants/{tenant_id}/controller-consents"
+MOST_WITHOUT = 100  # tenants that a poll may leave out
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first operation.")]
 OwnReplica = Annotated[
     Replica | None,
@@ -44,6 +45,13 @@ OwnReplica = Annotated[
 ]
 Claimed = Annotated[
     bool, Query(description="List instead the operations that a replica of this name has claimed and not ended.")
+]
+WithoutTenants = Annotated[
+    list[TenantId] | None,
+    Query(
+        max_length=MOST_WITHOUT,
+        description="Tenants whose operations this replica does not take now, since it works on others of theirs.",
+    ),
 ]
 
 
@@ -59,20 +67,17 @@ async def controller_binding_create(
     call: Annotated[Call, admitted_change("controller_binding_create")],
 ) -> Response:
     """Bind an app of this project to one of its service accounts, which then controls it for every tenant that consents."""
-    return await call.change(
-        lambda tx: bindings.controller_binding_create(tx, call.caller, project_id, body), status=201
-    )
+    return await call.change(lambda tx: bindings.controller_binding_create(tx, call.caller, body), status=201)
 
 
 @router.get(BINDINGS, response_model=Page[ControllerBinding], responses=problem_responses())
 async def controller_binding_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("controller_binding_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the controller bindings of the project's apps, newest first."""
-    return await call.read(lambda c: bindings.controller_binding_list(c, call.caller, project_id, after, limit))
+    return await call.read(lambda c: bindings.controller_binding_list(c, call.caller, page))
 
 
 @router.delete(f"{BINDINGS}/{{controller_binding_id}}", status_code=204, responses=problem_responses())
@@ -99,22 +104,17 @@ async def controller_kind_binding_create(
     """Bind a kind of artifact to a service account of the platform, which then serves every app of the kind that has no
     binding of its own, for every tenant that consents.
     """
-    return await call.change(
-        lambda tx: kind_bindings.controller_kind_binding_create(tx, call.caller, project_id, body), status=201
-    )
+    return await call.change(lambda tx: kind_bindings.controller_kind_binding_create(tx, call.caller, body), status=201)
 
 
 @router.get(KIND_BINDINGS, response_model=Page[ControllerKindBinding], responses=problem_responses())
 async def controller_kind_binding_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("controller_kind_binding_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the kinds of artifacts that service accounts of the project are bound to, newest first."""
-    return await call.read(
-        lambda c: kind_bindings.controller_kind_binding_list(c, call.caller, project_id, after, limit)
-    )
+    return await call.read(lambda c: kind_bindings.controller_kind_binding_list(c, call.caller, page))
 
 
 @router.delete(f"{KIND_BINDINGS}/{{controller_kind_binding_id}}", status_code=204, responses=problem_responses())
@@ -146,11 +146,11 @@ async def controller_replica_list(
     responses=problem_responses("not_the_controller"),
 )
 async def controller_heartbeat(
-    project_id: ProjectId, body: Heartbeat, call: Annotated[Call, admitted_change("controller_heartbeat")]
+    project_id: ProjectId, body: ControllerHeartbeat, call: Annotated[Call, admitted_change("controller_heartbeat")]
 ) -> Response:
-    """Report that a replica of this controller is there. Without one, launches of its app get `no_controller`."""
+    """Report that a replica of this controller is alive. Without one, launches of its app get `no_controller`."""
     settings = call.platform.settings
-    return await call.change(lambda tx: replicas.controller_heartbeat(tx, settings, call.caller, project_id, body))
+    return await call.change(lambda tx: replicas.controller_heartbeat(tx, settings, call.caller, body))
 
 
 @router.get(
@@ -162,26 +162,14 @@ async def controller_work(
     wait: Wait = 0,
     replica: OwnReplica = None,
     claimed: Claimed = False,
+    without_tenant: WithoutTenants = None,
 ) -> Response:
     """List the operations that no controller works on, of this project and of tenants that consent, in turns. Only apps that
     the service account is bound to are listed.
     """
     async with call.waiting(wait):
-        return reply(await work.controller_work(call.platform, call.admission, project_id, replica, claimed, wait))
-
-
-@router.get(
-    "/projects/{project_id}/controller/instances", response_model=Page[ServedInstance], responses=problem_responses()
-)
-async def controller_instance_list(
-    project_id: ProjectId,
-    call: Annotated[Call, admitted("controller_instance_list")],
-    app: Annotated[Slug, Query(description="Slug of an app that the service account is bound to.")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
-) -> Response:
-    """List the running instances that this controller serves, oldest first: of its project and of tenants that consent."""
-    return reply(await work.controller_instance_list(call.platform, call.admission, project_id, app, after, limit))
+        poll = work.WorkPoll(project_id, replica, claimed, without_tenant or (), wait)
+        return reply(await work.controller_work(call.platform, call.admission, poll))
 
 
 @router.get(
@@ -190,34 +178,30 @@ async def controller_instance_list(
 async def controller_offer_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("controller_offer_list")],
+    page: PageQuery,
     app: Annotated[Slug | None, Query(description="Only this app.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the apps whose publisher runs a controller, what it could do here, and what the tenant consents to."""
     settings, now = call.platform.settings, call.platform.clock()
-    return await call.read(
-        lambda c: service.controller_offer_list(c, settings, now, call.caller, tenant_id, app, after, limit)
-    )
+    return await call.read(lambda c: service.controller_offer_list(c, settings, now, call.caller, app, page))
 
 
 @router.post(CONSENTS, status_code=201, response_model=ControllerConsent, responses=problem_responses())
 async def controller_consent_give(
     tenant_id: TenantId, body: ControllerConsentGive, call: Annotated[Call, admitted_change("controller_consent_give")]
 ) -> Response:
-    """Consent to the controller of an app working in the tenant's projects. Given again, it holds for what is named now."""
-    return await call.change(lambda tx: consents.controller_consent_give(tx, call.caller, tenant_id, body), status=201)
+    """Let the controller of an app work in the tenant's projects. A repeated consent replaces the earlier one."""
+    return await call.change(lambda tx: consents.controller_consent_give(tx, call.caller, body), status=201)
 
 
 @router.get(CONSENTS, response_model=Page[ControllerConsent], responses=problem_responses())
 async def controller_consent_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("controller_consent_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the consents of the tenant, newest first, withdrawn ones too."""
-    return await call.read(lambda c: consents.controller_consent_list(c, call.caller, tenant_id, after, limit))
+    return await call.read(lambda c: consents.controller_consent_list(c, call.caller, page))
 
 
 @router.post(
@@ -231,5 +215,5 @@ async def controller_consent_withdraw(
 ) -> Response:
     """Withdraw a consent, at once: the controller sees nothing of the tenant, its leases end, and its access is revoked."""
     return await call.change(
-        lambda tx: consents.controller_consent_withdraw(tx, call.caller, tenant_id, controller_consent_id, body.reason)
+        lambda tx: consents.controller_consent_withdraw(tx, call.caller, controller_consent_id, body.reason)
     )

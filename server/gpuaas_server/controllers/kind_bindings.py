@@ -16,18 +16,19 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.projects import service as projects
 from gpuaas_server.work import leases
 
 
 async def controller_kind_binding_create(
-    tx: Tx, caller: Caller, project_id: str, body: ControllerKindBindingCreate
+    tx: Tx, caller: Caller, body: ControllerKindBindingCreate
 ) -> ControllerKindBinding:
     """Bind a kind of artifact to a service account of the platform's own project."""
-    if not await projects.is_platform_project(tx.connection, project_id):
+    if not await projects.is_platform_project(tx.connection, caller.project_id):
         raise Problem("not_platform_project")
-    account = await identity.service_account_of(tx.connection, project_id, body.service_account_id)
+    account = await identity.service_account_of(tx.connection, caller.project_id, body.service_account_id)
     if account is None:
         raise not_found("service account", body.service_account_id)
     if not set(account.scopes) >= identity.CONTROL:
@@ -35,7 +36,7 @@ async def controller_kind_binding_create(
     row = KindBindingRow(
         id=new_id("ckb"),
         tenant_id=caller.tenant_id,
-        project_id=project_id,
+        project_id=caller.project_id,
         artifact_kind=body.artifact_kind,
         service_account_id=account.id,
         service_account_name=account.name,
@@ -50,10 +51,10 @@ async def controller_kind_binding_create(
 
 
 async def controller_kind_binding_list(
-    connection: Connection, caller: Caller, project_id: str, after: str | None, limit: int
+    connection: Connection, caller: Caller, page: PageRequest
 ) -> Page[ControllerKindBinding]:
-    rows = await queries.kind_binding_list(connection, project_id, after, limit + 1)
-    return Page[ControllerKindBinding].of([_kind_binding(row, caller) for row in rows], limit)
+    rows = await queries.kind_binding_list(connection, caller.project_id, page)
+    return Page[ControllerKindBinding].of([_kind_binding(row, caller) for row in rows], page)
 
 
 async def controller_kind_binding_delete(tx: Tx, project_id: str, kind_binding_id: str) -> None:

@@ -1,11 +1,12 @@
 """SQL of kind bindings, of the bindings that follow from them, and of the tenants that get the platform's apps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.controllers.machine import ServedAppFacts
 from gpuaas_server.controllers.rows import BindingRow, KindBindingRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -17,8 +18,8 @@ from gpuaas_server.kernel.rows import (
 )
 
 _KIND = columns_of(KindBindingRow)
-# Somebody may run these. A draft gives the platform's controller nothing to do, and anybody may register many.
-_RUN = "v.status IN ('canary', 'active', 'deprecated')"
+# Somebody may run these. A draft gives the platform's controller nothing to do unless its publisher tries it.
+_RUN = "(v.status IN ('canary', 'active', 'deprecated') OR (v.status = 'draft' AND v.trial_since IS NOT NULL))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,14 @@ async def kind_binding_insert(connection: Connection, row: KindBindingRow) -> bo
     return inserted is not None
 
 
-async def kind_binding_list(
-    connection: Connection, project_id: str, after: str | None, limit: int
-) -> list[KindBindingRow]:
+async def kind_binding_list(connection: Connection, project_id: str, page: PageRequest) -> list[KindBindingRow]:
     """List the newest first."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         KindBindingRow,
-        f"SELECT {_KIND} FROM controller_kind_bindings WHERE project_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (project_id, after, limit),
+        f"SELECT {_KIND} FROM controller_kind_bindings WHERE project_id = %s",
+        (project_id,),
+        page,
     )
 
 

@@ -1,11 +1,11 @@
 """Who would do the work of an app in a project, from what is known of bindings, consents and replicas. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.catalog.schemas import ControllerStatus
 from gpuaas_server.controllers.rows import BindingRow, ConsentRow, KindBindingRow, ReplicaRow
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def binding_changes(app: ServedAppFacts) -> BindingChanges:
     )
 
 
-def judge(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:
+def derive_status(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:
     """A replica of the project itself serves it always, one of the publisher's where the tenant consents."""
     consent = facts.consent
     covered = consent is not None and consent.covers(facts.project_id)
@@ -88,14 +88,17 @@ def _no_consent(facts: ControllerFacts) -> ControllerStatus:
     other = facts.consent is not None and not facts.consent.covers(facts.project_id)
     elsewhere = " for this project" if other else ""
     message = f"Your tenant has not consented to the controller of {facts.slug}{elsewhere}."
-    step = f"A tenant administrator can: `gpuaas controllers consent {facts.slug}` shows what it may do, and asks."
+    step = (
+        "A tenant administrator can consent, on the app's page in the console or with"
+        f" `gpuaas controllers consent {facts.slug}`."
+    )
     return _status("no_consent", message, step, facts.bindings[0].service_account_name)
 
 
 def _silent(facts: ControllerFacts, seen: datetime | None, now: datetime) -> ControllerStatus:
     ago = "was never seen" if seen is None else f"was last seen {int((now - seen).total_seconds())} s ago"
     name = facts.bindings[0].service_account_name if facts.bindings else facts.replicas[0].service_account_name
-    step = "Who runs it has to start it again; until then, launch with `when_no_controller` set to `queue`."
+    step = "Whoever runs it must start it again. A launch with `when_no_controller` set to `queue` waits for it."
     shown = _status("silent", f"The controller of {facts.slug} ({name}) {ago}.", step, name)
     return shown.model_copy(update={"last_seen_at": seen})
 

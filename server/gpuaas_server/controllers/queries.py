@@ -9,11 +9,10 @@ from gpuaas_server.controllers.rows import (
     ConsentRow,
     OfferRow,
     ReplicaRow,
-    ServedInstanceRow,
 )
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
-    Row,
     columns_of,
     fetch_all,
     fetch_one,
@@ -25,10 +24,8 @@ from gpuaas_server.kernel.rows import (
 )
 
 _BINDING, _CONSENT, _REPLICA = columns_of(BindingRow), columns_of(ConsentRow), columns_of(ReplicaRow)
-_WAITING = "o.status = 'pending' AND NOT o.deferred AND o.target <> 'bulk'"
 # Whether a consent (c) was given to the controller of a binding (b); the walls in sql/0126_kind_bindings.sql say the same.
 _REACHES = "b.app_id = c.app_id AND (NOT c.to_platform OR b.kind_binding_id IS NOT NULL)"
-MOST_TENANTS = 1000  # that wait for one app at a time
 
 
 async def binding_insert(connection: Connection, row: BindingRow) -> bool:
@@ -43,14 +40,14 @@ async def binding_insert(connection: Connection, row: BindingRow) -> bool:
     return inserted is not None
 
 
-async def binding_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[BindingRow]:
+async def binding_list(connection: Connection, project_id: str, page: PageRequest) -> list[BindingRow]:
     """List the newest first."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         BindingRow,
-        f"SELECT {_BINDING} FROM controller_bindings WHERE project_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (project_id, after, limit),
+        f"SELECT {_BINDING} FROM controller_bindings WHERE project_id = %s",
+        (project_id,),
+        page,
     )
 
 
@@ -150,14 +147,14 @@ async def consents_of(connection: Connection, tenant_id: str, slugs: Sequence[st
     )
 
 
-async def consent_list(connection: Connection, tenant_id: str, after: str | None, limit: int) -> list[ConsentRow]:
+async def consent_list(connection: Connection, tenant_id: str, page: PageRequest) -> list[ConsentRow]:
     """List the newest first, withdrawn ones too."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         ConsentRow,
-        f"SELECT {_CONSENT} FROM controller_consents WHERE tenant_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (tenant_id, after, limit),
+        f"SELECT {_CONSENT} FROM controller_consents WHERE tenant_id = %s",
+        (tenant_id,),
+        page,
     )
 
 
@@ -236,11 +233,9 @@ async def leased_without_right(connection: Connection, account_id: str, own_apps
     )
 
 
-async def offer_list(
-    connection: Connection, tenant_id: str, slug: str | None, after: str | None, limit: int
-) -> list[OfferRow]:
+async def offer_list(connection: Connection, tenant_id: str, slug: str | None, page: PageRequest) -> list[OfferRow]:
     """List the apps that the tenant may launch and whose publisher has bound a controller, newest first."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         OfferRow,
         "SELECT a.id, a.slug, a.display_name, a.tenant_id AS publisher_tenant_id,"
@@ -248,13 +243,14 @@ async def offer_list(
         " WHERE EXISTS (SELECT 1 FROM controller_bindings b WHERE b.app_id = a.id)"
         " AND (a.tenant_id = %(tenant)s OR a.visibility = 'public' OR (a.visibility = 'entitled' AND EXISTS"
         "  (SELECT 1 FROM entitlements e WHERE e.app_id = a.id AND e.tenant_id = %(tenant)s)))"
-        " AND (%(slug)s::text IS NULL OR a.slug = %(slug)s) AND (%(after)s::text IS NULL OR a.id < %(after)s)"
-        " ORDER BY a.id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "slug": slug, "after": after, "limit": limit},
+        " AND (%(slug)s::text IS NULL OR a.slug = %(slug)s)",
+        {"tenant": tenant_id, "slug": slug},
+        page,
+        key="a.id",
     )
 
 
-async def replica_seen(connection: Connection, row: ReplicaRow, stale_before: datetime) -> ReplicaRow:
+async def record_heartbeat(connection: Connection, row: ReplicaRow, stale_before: datetime) -> ReplicaRow:
     """Note that the replica is alive. One that was silent for long counts as begun anew."""
     return await fetch_one(
         connection,
@@ -301,59 +297,4 @@ async def replicas_of_apps(
         " AND (r.project_id = %(project)s OR EXISTS (SELECT 1 FROM controller_bindings b"
         "  WHERE b.service_account_id = r.service_account_id AND b.app_slug = r.app_slug))",
         {"slugs": list(slugs), "since": since, "project": project_id},
-    )
-
-
-async def operations_offered(connection: Connection, row: type[Row], slug: str, each: int, limit: int) -> list[Row]:
-    """List what waits for the app's controller in tenants that consent, as rows of the noun `operations` (`row`). In the scope
-    of the controller, which shows only the consents that were given to it.
-
-    Tenants take turns: of each its oldest first, and first the tenant that was served longest ago. The recursion goes from
-    tenant to tenant in the index, so the length of one tenant's queue costs nothing.
-    """
-    columns = columns_of(row, "o")
-    return await fetch_all(
-        connection,
-        row,
-        "WITH RECURSIVE waiting (tenant_id) AS ("
-        f" (SELECT o.tenant_id FROM app_operations o WHERE o.app_slug = %(slug)s AND {_WAITING}"
-        "  ORDER BY o.tenant_id LIMIT 1)"
-        " UNION ALL SELECT (SELECT o.tenant_id FROM app_operations o WHERE o.app_slug = %(slug)s"
-        f"  AND o.tenant_id > w.tenant_id AND {_WAITING} ORDER BY o.tenant_id LIMIT 1)"
-        "  FROM waiting w WHERE w.tenant_id IS NOT NULL)"
-        f" SELECT {columns_of(row, 'f')} FROM (SELECT tenant_id FROM waiting WHERE tenant_id IS NOT NULL"
-        "  LIMIT %(tenants)s) t"
-        " JOIN controller_consents c ON c.tenant_id = t.tenant_id AND c.app_slug = %(slug)s AND c.withdrawn_at IS NULL"
-        f" CROSS JOIN LATERAL (SELECT {columns}, row_number() OVER (ORDER BY o.id) AS turn FROM app_operations o"
-        f"  WHERE o.app_slug = %(slug)s AND o.tenant_id = t.tenant_id AND {_WAITING}"
-        "  ORDER BY o.id LIMIT %(each)s) f"
-        " ORDER BY f.turn, c.last_claimed_at NULLS FIRST, f.id LIMIT %(limit)s",
-        {"slug": slug, "tenants": MOST_TENANTS, "each": each, "limit": limit},
-    )
-
-
-async def operations_claimed(
-    connection: Connection, row: type[Row], account_id: str, replica: str, slugs: Sequence[str], limit: int
-) -> list[Row]:
-    """List what a replica of this name has claimed and not ended, of one tenant or, in the scope of a controller, of all."""
-    return await fetch_all(
-        connection,
-        row,
-        f"SELECT {columns_of(row)} FROM app_operations WHERE controller_id = %s AND lease_digest IS NOT NULL"
-        " AND finished_at IS NULL AND phase IS NULL AND replica = %s AND app_slug = ANY(%s) ORDER BY id LIMIT %s",
-        (account_id, replica, list(slugs), limit),
-    )
-
-
-async def instances_served(
-    connection: Connection, slug: str, project_id: str | None, after: str | None, limit: int
-) -> list[ServedInstanceRow]:
-    """List instances of the app that run, the oldest first: of one project, or, in the scope of a controller, of all."""
-    return await fetch_all(
-        connection,
-        ServedInstanceRow,
-        f"SELECT {columns_of(ServedInstanceRow)} FROM app_instances WHERE app_slug = %(slug)s"
-        " AND decommissioned_at IS NULL AND status = 'running' AND id > coalesce(%(after)s, '')"
-        " AND (%(project)s::text IS NULL OR project_id = %(project)s) ORDER BY id LIMIT %(limit)s",
-        {"slug": slug, "project": project_id, "after": after, "limit": limit},
     )

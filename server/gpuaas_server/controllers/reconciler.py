@@ -1,7 +1,6 @@
 """The worker of controllers: it keeps what follows from kind bindings and from the platform's own apps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.controllers import kind_queries
@@ -9,6 +8,7 @@ from gpuaas_server.controllers.machine import BindingChanges, ServedAppFacts, bi
 from gpuaas_server.controllers.served_apps import APP_SERVICE, change_bindings, give_to_tenants
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.work import leases
 

@@ -1,4 +1,4 @@
-"""Signs of life: replicas of controllers send heartbeats, and who launches an app is told whether one is there."""
+"""Heartbeats of controllers' replicas. People who launch an app are told whether a replica of its controller runs."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from gpuaas_server.controllers import queries
 from gpuaas_server.controllers.rows import ReplicaRow
 from gpuaas_server.controllers.schemas import (
+    ControllerHeartbeat,
     ControllerReplica,
     ControllerReplicas,
-    Heartbeat,
     HeartbeatAccepted,
 )
 from gpuaas_server.events.service import NewEvent, emit
@@ -30,16 +30,16 @@ def silence(settings: Settings) -> timedelta:
 
 
 async def controller_heartbeat(
-    tx: Tx, settings: Settings, caller: Caller, project_id: str, body: Heartbeat
+    tx: Tx, settings: Settings, caller: Caller, body: ControllerHeartbeat
 ) -> HeartbeatAccepted:
     """Count the replica as there. What comes and goes is an event; a thousand heartbeats are none."""
     if body.app not in identity.bound_apps(caller):
         raise Problem("not_the_controller", f"It is not bound to {body.app}.", {"app": body.app})
-    row = _seen(tx.actor, caller, project_id, body.app, body.replica, body.version, tx.now)
+    row = _replica_row(tx.actor, caller, caller.project_id, body.app, body.replica, body.version, tx.now)
     if body.stopping:
         await queries.replica_gone(tx.connection, row.service_account_id, row.app_slug, row.replica)
     else:
-        row = await queries.replica_seen(tx.connection, row, tx.now - silence(settings))
+        row = await queries.record_heartbeat(tx.connection, row, tx.now - silence(settings))
     if row.since == tx.now:
         await queries.replicas_forget(tx.connection, row.service_account_id, tx.now - FORGOTTEN_AFTER)
         name = "controller.stopped" if body.stopping else "controller.started"
@@ -53,11 +53,11 @@ async def controller_heartbeat(
 async def note_poll(connection: Connection, actor: Actor, caller: Caller, project_id: str, now: datetime) -> None:
     """Count a poll of a replica that sends no heartbeats as a sign of life, as of those made before there were any."""
     for slug in identity.bound_apps(caller):
-        row = _seen(actor, caller, project_id, slug, POLLS, None, now)
-        await queries.replica_seen(connection, row, now - FORGOTTEN_AFTER)
+        row = _replica_row(actor, caller, project_id, slug, POLLS, None, now)
+        await queries.record_heartbeat(connection, row, now - FORGOTTEN_AFTER)
 
 
-def _seen(
+def _replica_row(
     actor: Actor, caller: Caller, project_id: str, slug: str, replica: str, version: str | None, now: datetime
 ) -> ReplicaRow:
     return ReplicaRow(actor.id, slug, replica, caller.tenant_id, project_id, actor.name, version, now, now)

@@ -1,7 +1,8 @@
 """The rows of controllers."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,3 @@ class ConsentedApp:
 
     app_slug: str
     permissions: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ServedInstanceRow:
-    """An instance that a controller serves."""
-
-    id: str
-    tenant_id: str
-    project_id: str
-    name: str
-    app_slug: str
-    version: str
-    status: str
-    operation_id: str | None
-    generation: int

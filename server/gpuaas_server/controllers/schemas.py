@@ -77,7 +77,7 @@ class ControllerReplicas(BaseModel):
     items: list[ControllerReplica]
 
 
-class Heartbeat(Body):
+class ControllerHeartbeat(Body):
     model_config = examples({"app": "echo", "replica": "echo-controller-1", "version": "0.1.0"})
 
     app: Slug = Field(description="The slug of an app that this service account is bound to.")
@@ -150,17 +150,3 @@ class ControllerOffer(BaseModel):
     permissions: list[PermissionOffered] = Field(description="What the controller may do with a consent.")
     consent: ControllerConsent | None = Field(description="The tenant's consent; null if there is none.")
     allowed_actions: AllowedActions
-
-
-class ServedInstance(BaseModel):
-    """A running instance, as its controller lists it."""
-
-    id: str
-    tenant_id: str
-    project_id: str = Field(description="Project of the instance; use it in the path of further calls.")
-    name: str
-    app_slug: str
-    version: str
-    status: str
-    operation_id: str | None = Field(description="Live operation on the whole instance; null if there is none.")
-    generation: int

@@ -13,20 +13,24 @@ from gpuaas_server.controllers.consents import (
     note_claim,
     projects_covered,
 )
-from gpuaas_server.controllers.machine import ControllerFacts, judge
+from gpuaas_server.controllers.machine import ControllerFacts, derive_status
+from gpuaas_server.controllers.queries import slugs_bound
 from gpuaas_server.controllers.replicas import FORGOTTEN_AFTER, silence
 from gpuaas_server.controllers.schemas import ControllerOffer, PermissionOffered
 from gpuaas_server.controllers.served_apps import app_changed, tenant_created
+from gpuaas_server.controllers.work import beyond
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import DESCRIPTIONS, PERMISSIONS
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.settings import Settings
 
 __all__ = [
     "app_changed",
+    "beyond",
     "consent_with_entitlement",
     "consented_apps",
     "controller_offer_list",
@@ -34,6 +38,7 @@ __all__ = [
     "note_claim",
     "projects_covered",
     "require_controller",
+    "slugs_bound",
     "statuses",
     "tenant_created",
 ]
@@ -49,7 +54,7 @@ async def statuses(
     consents = {row.app_slug: row for row in await queries.consents_of(connection, tenant_id, slugs)}
     replicas = await queries.replicas_of_apps(connection, project_id, slugs, now - FORGOTTEN_AFTER)
     return {
-        slug: judge(
+        slug: derive_status(
             ControllerFacts(
                 slug,
                 project_id,
@@ -79,16 +84,14 @@ async def controller_offer_list(
     settings: Settings,
     now: datetime,
     caller: Caller,
-    tenant_id: str,
     slug: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[ControllerOffer]:
     """List what the tenant could consent to, or does: the apps that it may launch and whose publisher runs a controller."""
-    rows = await queries.offer_list(connection, tenant_id, slug, after, limit + 1)
+    rows = await queries.offer_list(connection, caller.tenant_id, slug, page)
     slugs = [row.slug for row in rows]
     bindings = await queries.bindings_of_apps(connection, slugs)
-    consents = {row.app_slug: row for row in await queries.consents_of(connection, tenant_id, slugs)}
+    consents = {row.app_slug: row for row in await queries.consents_of(connection, caller.tenant_id, slugs)}
     replicas = await queries.replicas_of_apps(connection, "", slugs, now - silence(settings))
     offered = [PermissionOffered(name=name, description=DESCRIPTIONS[name]) for name in PERMISSIONS]
     items = []
@@ -113,4 +116,4 @@ async def controller_offer_list(
                 allowed_actions=identity.allowed_actions(caller, ("controller_consent_give",)),
             )
         )
-    return Page[ControllerOffer].of(items, limit)
+    return Page[ControllerOffer].of(items, page)

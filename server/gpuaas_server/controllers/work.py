@@ -1,24 +1,23 @@
 """What waits for a controller: in its own project, and in every tenant that consents to it."""
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from gpuaas_server.controllers import queries
+from gpuaas_server.controllers import queries, work_queries
 from gpuaas_server.controllers.replicas import note_poll
-from gpuaas_server.controllers.schemas import ServedInstance
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.call import Admission
-from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import WorkItem, WorkList
 from gpuaas_server.operations.service import MOST_WORK, WaitingOperation
 
-EACH_TENANT = 8  # operations of one tenant that one answer names at most
+EACH_TENANT = 8  # operations of one app of a tenant that one answer names at most
 
 
 def beyond(account_id: str) -> Scope:
@@ -26,25 +25,33 @@ def beyond(account_id: str) -> Scope:
     return Scope("", controller=account_id)
 
 
-async def controller_work(
-    platform: Platform, admission: Admission, project_id: str, replica: str | None, claimed: bool, wait: float
-) -> WorkList:
-    """List what waits for this controller; if nothing does, wait up to `wait` seconds for the first.
+@dataclass(frozen=True, slots=True)
+class WorkPoll:
+    """One poll of a replica. `claimed` asks for what a replica of this name has claimed and may resume."""
 
-    `claimed` asks for something else: the operations that a replica of this name has claimed and may resume.
-    """
+    project_id: str
+    replica: str | None = None
+    claimed: bool = False
+    without_tenants: Sequence[str] = ()
+    wait: float = 0
+
+
+async def controller_work(platform: Platform, admission: Admission, poll: WorkPoll) -> WorkList:
+    """List what waits for this controller; if nothing does, wait for the first, or for an app that is bound to it now."""
     caller, scope = admission.caller, admission.scope
-    if replica is None:
-        await _note_poll(platform, admission.actor, scope, caller, project_id)
-    if claimed:
-        return _listed(await _claimed(platform, scope, caller, replica or ""))
-    further = [operations.app_topic(slug) for slug in identity.bound_apps(caller)]
+    if poll.replica is None:
+        await _note_poll(platform, admission.actor, scope, caller, poll.project_id)
+    if poll.claimed:
+        return _listed(await _claimed(platform, scope, caller, poll.replica or ""))
+    further = [*map(operations.app_topic, identity.bound_apps(caller)), identity.apps_topic(caller.id)]
+    seen: set[frozenset[str]] = {frozenset(caller.apps)}
 
-    async def look() -> Look[list[WaitingOperation]]:
-        rows, changed = await _waiting(platform, scope, caller, project_id)
-        return Look(rows, bool(rows) or changed)
+    async def read() -> PollResult[list[WaitingOperation]]:
+        rows, apps = await _waiting(platform, scope, caller, poll)
+        seen.add(apps)
+        return PollResult(rows, bool(rows) or len(seen) > 1)
 
-    rows = await platform.wakeups.first(operations.controller_topic(project_id), look, wait, further)
+    rows = await platform.wakeups.long_poll(operations.controller_topic(poll.project_id), read, poll.wait, further)
     return _listed(rows)
 
 
@@ -54,27 +61,39 @@ async def _note_poll(platform: Platform, actor: Actor, scope: Scope, caller: Cal
 
 
 async def _waiting(
-    platform: Platform, scope: Scope, caller: Caller, project_id: str
-) -> tuple[list[WaitingOperation], bool]:
-    """The project's own operations take turns with those of each app in other tenants.
+    platform: Platform, scope: Scope, caller: Caller, poll: WorkPoll
+) -> tuple[list[WaitingOperation], frozenset[str]]:
+    """The project's own operations take turns with those of other tenants.
 
-    The second value says that the account is bound to an app that this poll does not listen for: the next one does.
+    The second value are the apps of the account now: when they have changed, the next poll listens for others.
     """
     async with platform.database.connection(scope) as connection:
-        own = await operations.work_list(connection, caller, project_id)
+        unwanted = caller.tenant_id in poll.without_tenants
+        own = [] if unwanted else await operations.work_list(connection, caller, poll.project_id)
+        claimed = await work_queries.claims_by_tenant(connection, caller.id)
         bound = await queries.slugs_bound(connection, caller.id)
-    lists: list[Sequence[WaitingOperation]] = [own]
+        apps = frozenset(await identity.apps_controlled(connection, caller.id))
+    offered: Sequence[WaitingOperation] = ()
     if bound:
+        wanted = work_queries.WorkWanted(
+            identity.bound_apps(caller), poll.project_id, poll.without_tenants, EACH_TENANT, MOST_WORK
+        )
         async with platform.database.connection(beyond(caller.id)) as connection:
-            for slug in identity.bound_apps(caller):
-                offered = await queries.operations_offered(connection, WaitingOperation, slug, EACH_TENANT, MOST_WORK)
-                lists.append([one for one in offered if one.project_id != project_id])
-    return take_turns(lists)[:MOST_WORK], not set(bound) <= caller.apps
+            offered = await work_queries.operations_offered(connection, WaitingOperation, wanted)
+            claimed |= await work_queries.claims_by_tenant(connection, caller.id)
+    return take_turns([*own, *offered], claimed)[:MOST_WORK], apps
 
 
-def take_turns(lists: Sequence[Sequence[WaitingOperation]]) -> list[WaitingOperation]:
-    """The first of each list, then the second of each, and so on."""
-    return [one for turn in zip_longest(*lists) for one in turn if one is not None]
+def take_turns(waiting: Sequence[WaitingOperation], claimed: Mapping[str, int]) -> list[WaitingOperation]:
+    """Tenants in turn, each with its operations in the given order; one that holds many already has had that many turns."""
+    turns = Counter(claimed)
+
+    def turn_of(one: WaitingOperation) -> int:
+        turns[one.tenant_id] += 1
+        return turns[one.tenant_id]
+
+    numbered = [(turn_of(one), one) for one in waiting]
+    return [one for _, one in sorted(numbered, key=lambda entry: entry[0])]
 
 
 async def _claimed(platform: Platform, scope: Scope, caller: Caller, replica: str) -> list[WaitingOperation]:
@@ -82,27 +101,12 @@ async def _claimed(platform: Platform, scope: Scope, caller: Caller, replica: st
     found: dict[str, WaitingOperation] = {}
     for each in (scope, beyond(caller.id)):
         async with platform.database.connection(each) as connection:
-            rows = await queries.operations_claimed(connection, WaitingOperation, caller.id, replica, apps, MOST_WORK)
+            rows = await work_queries.operations_claimed(
+                connection, WaitingOperation, caller.id, replica, apps, MOST_WORK
+            )
         found |= {row.id: row for row in rows}
     return list(found.values())
 
 
 def _listed(rows: Sequence[WaitingOperation]) -> WorkList:
     return WorkList(items=[WorkItem(**fields_of(row)) for row in rows])
-
-
-async def controller_instance_list(
-    platform: Platform, admission: Admission, project_id: str, slug: str, after: str | None, limit: int
-) -> Page[ServedInstance]:
-    """List the running instances that this controller looks after: those of its project, and where tenants consent."""
-    caller = admission.caller
-    if slug not in identity.bound_apps(caller):
-        return Page[ServedInstance].of([], limit)
-    async with platform.database.connection(admission.scope) as connection:
-        rows = await queries.instances_served(connection, slug, project_id, after, limit + 1)
-        bound = await queries.slugs_bound(connection, caller.id)
-    if bound:
-        async with platform.database.connection(beyond(caller.id)) as connection:
-            elsewhere = await queries.instances_served(connection, slug, None, after, limit + 1)
-        rows = sorted({row.id: row for row in (*rows, *elsewhere)}.values(), key=lambda row: row.id)
-    return Page[ServedInstance].of([ServedInstance(**fields_of(row)) for row in rows[: limit + 1]], limit)

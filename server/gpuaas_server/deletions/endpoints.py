@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.deletions import export, progress, service
 from gpuaas_server.deletions.schemas import EXPORT, Deletion
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ProjectId, TenantId
 from gpuaas_server.projects.schemas import Project, Tenant
 
-router = APIRouter()
+router = api_router()
 
 _DELETE = problem_responses("not_empty", "precondition_failed")
 _EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
@@ -22,15 +23,14 @@ _EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
 @router.get("/deletions", response_model=Page[Deletion], responses=problem_responses())
 async def deletion_list(
     call: Annotated[Call, admitted("deletion_list")],
+    page: PageQuery,
     stuck: Annotated[
         bool | None, Query(description="Only deletions that have made no progress for ten minutes.")
     ] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the deletions of tenants and projects that have not ended, newest first: what each waits for, and the next step."""
     now = call.platform.clock()
-    return await call.read(lambda connection: progress.deletion_list(connection, now, stuck, after, limit))
+    return await call.read(lambda connection: progress.deletion_list(connection, now, stuck, page))
 
 
 @router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE)
@@ -39,14 +39,14 @@ async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_chan
     until `delete_after`; then everything in the tenant is removed. A repetition changes nothing.
     """
     caller, match, settings = call.caller, call.require_match, call.platform.settings
-    return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, caller, match), status=202)
+    return await call.change(lambda tx: service.tenant_delete(tx, settings, caller, match), status=202)
 
 
 @router.post("/tenants/{tenant_id}/undelete", response_model=Tenant, responses=_DELETE)
 async def tenant_undelete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_undelete")]) -> Response:
     """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
     caller, match = call.caller, call.require_match
-    return await call.change(lambda tx: service.tenant_undelete(tx, tenant_id, caller, match))
+    return await call.change(lambda tx: service.tenant_undelete(tx, caller, match))
 
 
 @router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT)
@@ -62,7 +62,7 @@ async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_c
     nothing.
     """
     caller, match, settings = call.caller, call.require_match, call.platform.settings
-    return await call.change(lambda tx: service.project_delete(tx, settings, project_id, caller, match), status=202)
+    return await call.change(lambda tx: service.project_delete(tx, settings, caller, match), status=202)
 
 
 @router.post("/projects/{project_id}/undelete", response_model=Project, responses=_DELETE)
@@ -71,7 +71,7 @@ async def project_undelete(
 ) -> Response:
     """Undo the deletion of a project before its date."""
     caller, match = call.caller, call.require_match
-    return await call.change(lambda tx: service.project_undelete(tx, project_id, caller, match))
+    return await call.change(lambda tx: service.project_undelete(tx, caller, match))
 
 
 @router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT)

@@ -1,6 +1,6 @@
-"""Which tables and columns an export shows, in this order. A column that is not named here never leaves: new ones neither."""
+"""The tables and columns of an export, in their order. A column that is not listed here, such as a new one, is not exported."""
 
-from dataclasses import dataclass
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,16 @@ _INSTANCES = ExportedTable(
     "instance",
     "app_instances",
     "id, tenant_id, project_id, name, app_id, app_slug, version, runtime_version, digest, inputs, placement_intent, status,"
-    " status_since, failure, health, health_since, health_reasons, reconcile_policy, runtime, access_bundle, created_by,"
+    " status_since, failure, health, health_since, health_reasons, bound_capacity_shape, reconcile_policy, runtime,"
+    " access_bundle, created_by,"
     " created_at, deployed_at, decommissioned_at, correlation_id",
     _OF_PROJECT,
     children=(
         ExportedTable(
             "instance_member",
             "app_members",
-            "id, instance_id, ordinal, component_key, allocation_id, node_id, status, status_since, failure, created_at,"
+            "id, instance_id, ordinal, component_key, allocation_id, node_id, shape, status, status_since, failure,"
+            " created_at,"
             " ready_at, removed_at",
             _OF_INSTANCE,
         ),
@@ -164,21 +166,21 @@ PROJECT_TABLES = (
     ExportedTable(
         "publish_intent",
         "publish_intents",
-        "id, project_id, kind, name, media_type, size_bytes, digest, state, failure, artifact_id, created_by, created_at,"
-        " ended_at",
+        "id, project_id, kind, name, media_type, size_bytes, part_bytes, registry, repository, digest, state, failure,"
+        " artifact_id, created_by, created_at, ended_at",
         _OF_PROJECT,
     ),
     ExportedTable(
         "artifact",
         "artifacts",
-        "id, project_id, kind, name, digest, size_bytes, media_type, stage, stage_since, trust, trust_detail, created_by,"
-        " created_at, deleting_since",
+        "id, project_id, kind, name, registry, digest, size_bytes, media_type, stage, stage_since, trust, trust_detail,"
+        " created_by, created_at, deleting_since",
         _OF_PROJECT,
         children=(
             ExportedTable(
                 "artifact_evidence",
                 "artifact_evidence",
-                "id, artifact_id, kind, passed, tool, summary, submitted_by, created_at",
+                "id, artifact_id, kind, passed, tool, summary, submitted_by, created_at, source, operation_id",
                 "artifact_id = ANY(%(ids)s)",
             ),
         ),
@@ -193,7 +195,8 @@ PROJECT_TABLES = (
                 "app_version",
                 "app_versions",
                 "id, app_id, version, runtime_version, artifact_kind, artifact_digest, manifest, status, canary_percent,"
-                " notice, created_by, created_at, activated_at, deprecated_at, retired_at",
+                " notice, created_by, created_at, activated_at, deprecated_at, retired_at,"
+                " trial_since",
                 "app_id = ANY(%(ids)s)",
             ),
         ),
@@ -272,7 +275,7 @@ TENANT_TABLES = (
     ExportedTable(
         "trust_policy",
         "trust_policies",
-        "tenant_id, require_signature, updated_by, updated_at",
+        "tenant_id, require_signature, require_smoke_launch, updated_by, updated_at",
         _OF_TENANT,
         ("tenant_id",),
     ),
@@ -286,12 +289,3 @@ TENANT_TABLES = (
     ),
 )
 TENANT_AUDIT = ExportedTable("audit_record", "audit_records", _AUDIT_COLUMNS, _OF_TENANT)
-
-
-def exported_columns() -> dict[str, set[str]]:
-    """Of each table, all that an export may show."""
-    found: dict[str, set[str]] = {}
-    top = (*PROJECT_TABLES, PROJECT_AUDIT, *TENANT_TABLES, TENANT_AUDIT)
-    for one in (*top, *(child for table in top for child in table.children)):
-        found.setdefault(one.table, set()).update(column.strip() for column in one.columns.split(","))
-    return found

@@ -4,7 +4,7 @@ A stage is a table whose rows are found by the place, with the tables whose rows
 goes before what they refer to. A test insists that every table with a `tenant_id` is here or in KEPT.
 """
 
-from dataclasses import dataclass
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@
 It can be undone until the purge begins. A place in which something appeared meanwhile is not purged: it waits.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 # Which states may follow which; the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -40,7 +41,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class DeletionObstacle:
     """What a deletion waits for: leftovers, artifacts whose bytes are still there, or secrets in the external store."""
 
     what: str
@@ -83,8 +84,8 @@ def can_undo(state: str) -> bool:
     return "undone" in TRANSITIONS[state]
 
 
-def wait_of(noun: str, leftovers: tuple[Leftover, ...]) -> Wait:
-    return Wait("leftovers", sum(one.count for one in leftovers), describe(noun, leftovers))
+def leftovers_obstacle(noun: str, leftovers: tuple[Leftover, ...]) -> DeletionObstacle:
+    return DeletionObstacle("leftovers", sum(one.count for one in leftovers), describe(noun, leftovers))
 
 
 def describe(noun: str, leftovers: tuple[Leftover, ...]) -> str:

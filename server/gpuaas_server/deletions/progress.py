@@ -10,6 +10,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 STUCK_AFTER = timedelta(minutes=10)
@@ -23,11 +24,9 @@ _NEXT_STEPS: dict[WaitStage, str] = {
 }
 
 
-async def deletion_list(
-    connection: Connection, now: datetime, stuck: bool | None, after: str | None, limit: int
-) -> Page[Deletion]:
-    rows = await queries.live_deletions(connection, now, now - STUCK_AFTER, bool(stuck), after, limit + 1)
-    return Page[Deletion].of([_shown(row, now) for row in rows], limit)
+async def deletion_list(connection: Connection, now: datetime, stuck: bool | None, page: PageRequest) -> Page[Deletion]:
+    rows = await queries.live_deletions(connection, now, now - STUCK_AFTER, bool(stuck), page.after, page.rows)
+    return Page[Deletion].of([_shown(row, now) for row in rows], page)
 
 
 async def count_stuck(tx: Tx) -> None:
@@ -39,7 +38,7 @@ async def count_stuck(tx: Tx) -> None:
 
 
 def wait_of(row: LiveDeletion, now: datetime) -> DeletionWait | None:
-    """What keeps the deletion from its next step. None: its date is to come, or it got on a moment ago."""
+    """Return what the deletion waits for. None: its date has not come, or it made progress a moment ago."""
     if row.delete_after is None or now < row.delete_after:
         return None
     since = max(row.progressed_at or row.delete_after, row.delete_after)

@@ -1,10 +1,10 @@
 """SQL of the deletions under way."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import columns_of, computed, fetch_all
 
 

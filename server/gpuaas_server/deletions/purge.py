@@ -4,15 +4,16 @@ Nothing remembers how far the purge is: each portion is looked for afresh, so th
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.deletions import queries
 from gpuaas_server.deletions.inventory import PROJECT_LAST, PROJECT_STAGES, TENANT_LAST, TENANT_STAGES, Stage
-from gpuaas_server.deletions.machine import BLOCKED_PAUSE, Wait, wait_of
+from gpuaas_server.deletions.machine import BLOCKED_PAUSE, DeletionObstacle, leftovers_obstacle
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.secrets import service as secrets
 
@@ -23,13 +24,13 @@ PAUSE = timedelta(seconds=1)  # between two looks at what other machines remove:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one transaction removed, by table. `pause`: look again then, `wait`: since others must do something first.
-    `done`: the place is gone.
+    """What one transaction removed, by table. `pause`: the time until the next portion. `obstacle`: what others must do first.
+    `done`: nothing of the tenant or project is left.
     """
 
     removed: Counter[str] = field(default_factory=Counter)
     pause: timedelta = timedelta(0)
-    wait: Wait | None = None
+    obstacle: DeletionObstacle | None = None
     done: bool = False
 
 
@@ -38,7 +39,7 @@ async def purge_tenant(tx: Tx, settings: Settings, tenant_id: str, portion: int 
     of_tenant = await queries.project_ids(tx.connection, tenant_id)
     if of_tenant:
         found = await purge_project(tx, settings, of_tenant[0], portion)
-        return Portion(found.removed, found.pause, found.wait)
+        return Portion(found.removed, found.pause, found.obstacle)
     removed = await _remove_first(tx, TENANT_STAGES, tenant_id, portion)
     if removed:
         return Portion(removed)
@@ -48,7 +49,7 @@ async def purge_tenant(tx: Tx, settings: Settings, tenant_id: str, portion: int 
 async def purge_project(tx: Tx, settings: Settings, project_id: str, portion: int = PORTION) -> Portion:
     left = await queries.leftovers(tx.connection, [project_id])
     if left:  # began before the deletion was asked for, and was committed after
-        return Portion(pause=BLOCKED_PAUSE, wait=wait_of("project", left))
+        return Portion(pause=BLOCKED_PAUSE, obstacle=leftovers_obstacle("project", left))
     of_artifacts = await artifacts.purge_portion(tx, settings, project_id, portion)
     of_secrets = await secrets.destroy_portion(tx, project_id, portion)
     await queries.members_detach(tx.connection, project_id)
@@ -56,11 +57,11 @@ async def purge_project(tx: Tx, settings: Settings, project_id: str, portion: in
     if removed:
         return Portion(removed)
     if of_artifacts or of_secrets:
-        return Portion(pause=PAUSE, wait=await _wait_of_stores(tx, project_id, of_artifacts, of_secrets))
+        return Portion(pause=PAUSE, obstacle=await _stores_obstacle(tx, project_id, of_artifacts, of_secrets))
     return await _finish(tx, PROJECT_LAST, project_id)
 
 
-async def _wait_of_stores(tx: Tx, project_id: str, of_artifacts: int, of_secrets: int) -> Wait:
+async def _stores_obstacle(tx: Tx, project_id: str, of_artifacts: int, of_secrets: int) -> DeletionObstacle:
     """Name what is still in a store, and the store's last refusal."""
     error = await queries.store_error(tx.connection, project_id, _STORE_WORK)
     what, count, words = (
@@ -68,7 +69,7 @@ async def _wait_of_stores(tx: Tx, project_id: str, of_artifacts: int, of_secrets
         if of_artifacts
         else ("secrets", of_secrets, "secret(s) of the project that may still be in the external store")
     )
-    return Wait(what, count, f"{count} {words}{f'; the last attempt: {error}' if error else ''}.")
+    return DeletionObstacle(what, count, f"{count} {words}{f'; the last attempt: {error}' if error else ''}.")
 
 
 async def _finish(tx: Tx, last: Stage, place: str) -> Portion:

@@ -1,14 +1,14 @@
 """SQL of deletions. What is removed is named by the inventory, in fixed words of ours; only values come from outside."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.deletions.inventory import Stage
-from gpuaas_server.deletions.machine import Leftover, Wait
+from gpuaas_server.deletions.machine import DeletionObstacle, Leftover
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_one,
@@ -147,13 +147,13 @@ async def deletion_progressed(
     )
 
 
-async def deletion_waits(connection: Connection, deletion_id: str, wait: Wait, now: datetime) -> None:
+async def deletion_waits(connection: Connection, deletion_id: str, obstacle: DeletionObstacle, now: datetime) -> None:
     """Note what the deletion waits for. It got on when that is other than before, or more or less of the same."""
     await connection.execute(
         "UPDATE deletions SET progressed_at = CASE WHEN (waits_for, waits_count) IS DISTINCT FROM (%(what)s, %(count)s)"
         " THEN %(now)s ELSE progressed_at END,"
         " waits_for = %(what)s, waits_count = %(count)s, waits_detail = %(detail)s WHERE id = %(id)s",
-        {"id": deletion_id, "what": wait.what, "count": wait.count, "detail": wait.detail, "now": now},
+        {"id": deletion_id, "what": obstacle.what, "count": obstacle.count, "detail": obstacle.detail, "now": now},
     )
 
 

@@ -1,18 +1,18 @@
 """The reconciler of deletions: it waits for the grace period, purges portion by portion, and records what it removed."""
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import machine, purge, queries, service
 from gpuaas_server.deletions.inventory import KEPT
-from gpuaas_server.deletions.machine import Decision, Snapshot, Step, wait_of
+from gpuaas_server.deletions.machine import Decision, Snapshot, Step, leftovers_obstacle
 from gpuaas_server.deletions.queries import DeletionRow, ScheduledDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.settings import Settings
 
 
@@ -49,7 +49,9 @@ class DeletionReconciler:
         if decision.step is Step.WAIT:
             if decision.blocked:
                 noun = "project" if row.project_id else "tenant"
-                await queries.deletion_waits(tx.connection, row.id, wait_of(noun, loaded.snapshot.leftovers), tx.now)
+                await queries.deletion_waits(
+                    tx.connection, row.id, leftovers_obstacle(noun, loaded.snapshot.leftovers), tx.now
+                )
             return decision.until
         if decision.step is Step.BEGIN:
             begun = await queries.deletion_moved(tx.connection, row.id, "scheduled", "purging", tx.now)
@@ -66,10 +68,10 @@ class DeletionReconciler:
         else:
             found = await purge.purge_project(tx, self._settings, row.project_id, self._portion)
         removed = Counter(row.removed) + found.removed
-        if found.wait is None:
+        if found.obstacle is None:
             await queries.deletion_progressed(tx.connection, row.id, removed, tx.now)
         else:
-            await queries.deletion_waits(tx.connection, row.id, found.wait, tx.now)
+            await queries.deletion_waits(tx.connection, row.id, found.obstacle, tx.now)
         if not found.done:
             return tx.now + found.pause
         await self._finish(tx, row, dict(removed))

@@ -32,28 +32,24 @@ __all__ = [
 WORK = "deletion"
 
 
-async def tenant_delete(
-    tx: Tx, settings: Settings, tenant_id: str, caller: Caller, require_match: RequireMatch
-) -> Tenant:
-    await _schedule(tx, settings, await projects.lock_tenant(tx, tenant_id), require_match)
-    return await projects.tenant_show(tx.connection, tenant_id, caller)
+async def tenant_delete(tx: Tx, settings: Settings, caller: Caller, require_match: RequireMatch) -> Tenant:
+    await _schedule(tx, settings, await projects.lock_tenant(tx, caller.tenant_id), require_match)
+    return await projects.tenant_show(tx.connection, caller)
 
 
-async def tenant_undelete(tx: Tx, tenant_id: str, caller: Caller, require_match: RequireMatch) -> Tenant:
-    await _undo(tx, await projects.lock_tenant(tx, tenant_id), require_match)
-    return await projects.tenant_show(tx.connection, tenant_id, caller)
+async def tenant_undelete(tx: Tx, caller: Caller, require_match: RequireMatch) -> Tenant:
+    await _undo(tx, await projects.lock_tenant(tx, caller.tenant_id), require_match)
+    return await projects.tenant_show(tx.connection, caller)
 
 
-async def project_delete(
-    tx: Tx, settings: Settings, project_id: str, caller: Caller, require_match: RequireMatch
-) -> Project:
-    await _schedule(tx, settings, await projects.lock_project(tx, project_id), require_match)
-    return await projects.project_show(tx.connection, project_id, caller)
+async def project_delete(tx: Tx, settings: Settings, caller: Caller, require_match: RequireMatch) -> Project:
+    await _schedule(tx, settings, await projects.lock_project(tx, caller.project_id), require_match)
+    return await projects.project_show(tx.connection, caller)
 
 
-async def project_undelete(tx: Tx, project_id: str, caller: Caller, require_match: RequireMatch) -> Project:
-    await _undo(tx, await projects.lock_project(tx, project_id), require_match)
-    return await projects.project_show(tx.connection, project_id, caller)
+async def project_undelete(tx: Tx, caller: Caller, require_match: RequireMatch) -> Project:
+    await _undo(tx, await projects.lock_project(tx, caller.project_id), require_match)
+    return await projects.project_show(tx.connection, caller)
 
 
 async def projects_of(connection: Connection, tenant_id: str, project_id: str | None) -> list[str]:

@@ -3,7 +3,6 @@
 It dies with its parent (PDEATHSIG), so that kill -9 of the parent leaves nothing behind.
 """
 
-import ctypes
 import hashlib
 import importlib.util
 import os
@@ -21,19 +20,19 @@ import psycopg
 from psycopg import sql
 
 from gpuaas_server.embedded.account import ensure_account
+from gpuaas_server.kernel.child_process import end_with_parent
 from gpuaas_server.kernel.start import StartFailed
 
 ROLE = "gpuaas"
 SOCKETS = "s"  # a socket's path may have 107 characters
 START_SECONDS = 30.0
-_PR_SET_PDEATHSIG = 1
 _OPTIONS = {
     "shared_buffers": "128MB",
     "max_connections": "100",
     "wal_compression": "on",
     "max_wal_size": "2GB",
     "checkpoint_timeout": "15min",
-    "autovacuum_naptime": "10s",  # a young platform grows fast, and plans are as good as what is known of the tables
+    "autovacuum_naptime": "10s",  # a new platform grows fast, and good query plans need fresh statistics
     "random_page_cost": "1.1",
     "jit": "off",
     "listen_addresses": "",
@@ -71,7 +70,7 @@ class EmbeddedPostgres:
 
 
 def url_in(data_dir: Path) -> str:
-    """Where a server on this data directory answers, before it runs."""
+    """Return the URL of the server on this data directory, also before it runs."""
     return _url(_home(data_dir.resolve(), ensure_account()) / SOCKETS, ROLE, ROLE)
 
 
@@ -89,7 +88,7 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
         _make_directory(directory, mode)
         if account is not None:
             os.chown(directory, account.pw_uid, account.pw_gid)
-    if data_dir.resolve() not in home.parents:  # say whose it is to somebody who finds it there
+    if data_dir.resolve() not in home.parents:  # tell a person who finds this folder which data directory it belongs to
         (home.parent / "data-directory").write_text(f"{data_dir.resolve()}\n")
     if not (cluster / "PG_VERSION").exists():
         _initdb(binaries, cluster, account)
@@ -102,15 +101,14 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
 
 
 def _make_directory(directory: Path, mode: int) -> None:
-    """Whatever the umask: the account must be able to walk through every directory above its own that is new."""
+    """Create the directory. New directories above it are open to the database's account, whatever the umask."""
     for missing in [one for one in [*reversed(directory.parents), directory] if not one.exists()]:
         missing.mkdir(exist_ok=True)
         missing.chmod(mode if missing == directory else 0o755)
 
 
 def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
-    parent = os.getpid()
-    libc = ctypes.CDLL(None)
+    bind = end_with_parent(signal.SIGQUIT)
 
     def become() -> None:
         os.setsid()  # Ctrl-C in the terminal is the parent's to handle
@@ -118,9 +116,7 @@ def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
             os.setgroups([])
             os.setgid(account.pw_gid)
             os.setuid(account.pw_uid)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)  # after setuid, which clears it
-        if os.getppid() != parent:
-            os._exit(1)
+        bind()
 
     return become
 
@@ -137,7 +133,7 @@ def _reachable(path: Path, account: pwd.struct_passwd | None) -> bool:
 
 
 def _home(data_dir: Path, account: pwd.struct_passwd | None) -> Path:
-    """Beside the other data when the account may go there and the socket's path stays short, else under /var/lib."""
+    """Return the database's folder: in the data directory if the account can reach it and the path is short, else /var/lib."""
     home = data_dir / "postgres"
     if _reachable(data_dir, account) and len(str(home)) < 80:
         return home
@@ -172,9 +168,9 @@ def _binaries(account: pwd.struct_passwd | None) -> Path:
 
 
 def copy_name(package: Path) -> str:
-    """Names a copy by where the package is and by what is in it: an environment that was built anew gets a copy of its own.
+    """Return the copy's name, a hash of the package's path and content: a rebuilt environment gets another copy.
 
-    The installer's record has the digest of every file, so that none has to be read; without one, sizes and times do.
+    The installer's record has the digest of every file, so no file has to be read. Without a record, sizes and times are used.
     """
     records = sorted(package.parent.glob(f"{package.name}-*.dist-info/RECORD"))
     if records:
@@ -186,7 +182,7 @@ def copy_name(package: Path) -> str:
 
 
 def _open_to_read(folder: Path) -> None:
-    """To everybody, as far as its owner may: a copy keeps the modes of an installation under a strict umask."""
+    """Let everybody read what the owner can read: an installation under a strict umask is closed to others."""
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
             owner = path.stat().st_mode >> 6 & 0o5

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from starlette.responses import Response
 
 from gpuaas_server.events import service, streams
@@ -10,10 +10,11 @@ from gpuaas_server.events.schemas import EventPage
 from gpuaas_server.events.service import EventFilter, EventPosition
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.streams import LimitedStream
 from gpuaas_server.kernel.ids import ProjectId
 
-router = APIRouter(tags=["events"])
+router = api_router(tags=["events"])
 
 After = Annotated[
     str | None,

@@ -5,10 +5,10 @@ highest number would skip rows. A position is therefore (transaction id, sequenc
 the oldest one still running: nothing can appear behind a cursor.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_value, recordset_insert
 
 _SETTLED = "transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint"

@@ -1,6 +1,6 @@
 """Emit events inside a change, and read them: once, or waiting; streams.py makes a stream of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from gpuaas_server.events import queries
@@ -8,10 +8,11 @@ from gpuaas_server.events.queries import EventFilter, EventPosition, EventRow, I
 from gpuaas_server.events.schemas import Event, EventPage
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.kernel.wakeups import LONGEST_PAUSE, Look
+from gpuaas_server.kernel.wakeups import LONGEST_PAUSE, PollResult
 
 ALL = "events"
 UNSETTLED_PAUSE = 0.02
@@ -70,19 +71,19 @@ async def event_page(
 ) -> EventPage:
     """Events after the position; when there are none, wait up to `wait` seconds for the first."""
 
-    async def look() -> Look[list[Event]]:
+    async def read() -> PollResult[list[Event]]:
         async with platform.database.connection(scope) as connection:
             return await event_look(connection, wanted, after, limit)
 
-    return _page(await platform.wakeups.first(topic_of(wanted), look, wait), after)
+    return _page(await platform.wakeups.long_poll(topic_of(wanted), read, wait), after)
 
 
 async def event_look(
     connection: Connection, wanted: EventFilter, after: EventPosition, limit: int
-) -> Look[list[Event]]:
+) -> PollResult[list[Event]]:
     rows = await queries.event_list(connection, wanted, after, limit)
     unsettled = not rows and await queries.event_unsettled(connection, wanted, after)
-    return Look([_event(row) for row in rows], bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
+    return PollResult([_event(row) for row in rows], bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
 
 
 async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:

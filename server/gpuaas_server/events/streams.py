@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gpuaas_server.events import service
 from gpuaas_server.events.queries import EventFilter, EventPosition
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.problems import away
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 
 QUIET_SECONDS = 15.0
 PORTION = 200
@@ -25,9 +25,9 @@ class Portion:
     end: EventPosition
 
 
-# The same rows for the same question: what the database shows is decided by the scope, which is part of it.
+# Equal questions have equal answers: the scope decides which rows the database shows, and it is part of the question.
 _Question = tuple[Database, Scope, EventFilter, EventPosition]
-_coming: dict[_Question, asyncio.Task[Look[Portion]]] = {}
+_coming: dict[_Question, asyncio.Task[PollResult[Portion]]] = {}
 
 
 async def event_stream(
@@ -40,18 +40,18 @@ async def event_stream(
     yield b": stream open\n\n"
     position = after
 
-    async def look() -> Look[Portion]:
+    async def read() -> PollResult[Portion]:
         return await _shared(platform.database, scope, wanted, position)
 
-    with suppress(*away):  # it ends; the watcher comes again with its last cursor, and is told then
+    with suppress(*away):  # the stream ends; the client reconnects with its last cursor, and gets the error then
         while not platform.wakeups.ending and await allowed():
-            portion = await platform.wakeups.first(service.topic_of(wanted), look, QUIET_SECONDS)
+            portion = await platform.wakeups.long_poll(service.topic_of(wanted), read, QUIET_SECONDS)
             yield portion.text or b": still here\n\n"
             position = portion.end
-            await asyncio.sleep(0)  # first everybody gets what there is, then everybody waits for the next
+            await asyncio.sleep(0)  # all streams send this portion before one of them waits for the next
 
 
-async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: EventPosition) -> Look[Portion]:
+async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: EventPosition) -> PollResult[Portion]:
     """Share one query between all readers that ask the same at this moment. A reader that leaves does not cancel it."""
     question = (database, scope, wanted, after)
     task = _coming.get(question)
@@ -60,7 +60,7 @@ async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: 
     return await asyncio.shield(task)
 
 
-async def _ask(question: _Question) -> Look[Portion]:
+async def _ask(question: _Question) -> PollResult[Portion]:
     database, scope, wanted, after = question
     try:
         async with database.connection(scope) as connection:
@@ -69,7 +69,7 @@ async def _ask(question: _Question) -> Look[Portion]:
             seen = await service.event_look(connection, wanted, after, PORTION)
     finally:
         _close(question)
-    return Look(_portion(seen.found, after), seen.enough, seen.again)
+    return PollResult(_portion(seen.found, after), seen.enough, seen.again)
 
 
 def _close(question: _Question) -> None:

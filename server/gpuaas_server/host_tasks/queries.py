@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from gpuaas_server.host_tasks.rows import CreatedTask, LockedTask, Notification, PendingTask, TaskRow
+from gpuaas_server.host_tasks.rows import CreatedTask, LockedTask, Notification, TaskRow
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, recordset_insert
 
 _TASK = columns_of(TaskRow)
@@ -17,18 +18,6 @@ TASK_REPLACE = (
     " FROM jsonb_populate_recordset(NULL::node_tasks, %s::jsonb) f"
     " WHERE o.resource_id = f.resource_id AND o.generation < f.generation AND (o.status || '') = 'pending'"
 )
-
-
-async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[PendingTask]:
-    """List one row for each task, and one with a null id for a node without any; a retired node has no row at all."""
-    return await fetch_all(
-        connection,
-        PendingTask,
-        "SELECT n.id AS node_id, n.key_generation, t.id, t.kind, t.resource_id, t.generation, t.deadline, t.correlation_id,"
-        " t.traceparent, t.spec FROM nodes n LEFT JOIN node_tasks t ON t.node_id = n.id AND t.status = 'pending'"
-        " WHERE n.id = ANY(%s) AND n.retired_at IS NULL ORDER BY n.id, t.id",
-        (list(node_ids),),
-    )
 
 
 async def task_notifies(connection: Connection, node_id: str, task_id: str) -> Notification | None:
@@ -100,12 +89,13 @@ async def task_show(connection: Connection, task_id: str) -> TaskRow | None:
     return await fetch_optional(connection, TaskRow, f"SELECT {_TASK} FROM node_tasks WHERE id = %s", (task_id,))
 
 
-async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> list[TaskRow]:
-    return await fetch_all(
+async def task_list(connection: Connection, node_id: str, page: PageRequest) -> list[TaskRow]:
+    return await fetch_page(
         connection,
         TaskRow,
-        f"SELECT {_TASK} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (node_id, after, limit),
+        f"SELECT {_TASK} FROM node_tasks WHERE node_id = %s",
+        (node_id,),
+        page,
     )
 
 

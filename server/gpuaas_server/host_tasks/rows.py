@@ -1,9 +1,9 @@
 """The rows of host tasks: each class has the columns of the table, or of one question to the database."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import FailureDocument
 
 
@@ -57,22 +57,6 @@ class CreatedTask:
     notify_kind: str
     notify_subject: str
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PendingTask:
-    """A node with one of its pending tasks. A node without any has one such row, whose task columns are null."""
-
-    node_id: str
-    key_generation: int
-    id: str | None
-    kind: str | None
-    resource_id: str | None
-    generation: int | None
-    deadline: datetime | None
-    correlation_id: str | None
-    traceparent: str | None
-    spec: dict[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)

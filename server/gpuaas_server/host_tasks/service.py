@@ -6,21 +6,21 @@ The noun that creates a task names a work row (`notify_kind`, `notify_subject`) 
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
 
 from gpuaas_server.host_tasks import queries
-from gpuaas_server.host_tasks.inbox import TaskInbox, topic
 from gpuaas_server.host_tasks.rows import CreatedTask, PhaseDocument, TaskRow
 from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
@@ -30,7 +30,6 @@ __all__ = [
     "NewTask",
     "PhaseDocument",
     "ReportedTask",
-    "TaskInbox",
     "TaskReport",
     "TaskRow",
     "limit_report",
@@ -55,6 +54,11 @@ __all__ = [
 LARGEST_REPORT = 512 * 1024
 # An agent that was cut off may still bring the result of a task that ended in time.
 EXPIRY_GRACE = timedelta(seconds=60)
+
+
+def topic(node_id: str) -> str:
+    """Return what wakes the agent of a node: it waits for tasks."""
+    return f"task:{node_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +237,7 @@ async def tasks_forget_served(tx: Tx, before: datetime, portion: int) -> int:
 
 
 async def tasks_expire(tx: Tx) -> None:
-    """End those whose deadline has passed without a result, and wake who asked for them."""
+    """End the tasks whose deadline has passed without a result, and enqueue the work that waits for them."""
     notified: dict[str, list[str]] = defaultdict(list)
     for row in await queries.tasks_expire(tx.connection, tx.now - EXPIRY_GRACE, tx.now):
         if row.notify_subject not in notified[row.notify_kind]:
@@ -242,10 +246,10 @@ async def tasks_expire(tx: Tx) -> None:
         await leases.enqueue(tx, kind, subjects)
 
 
-async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
+async def task_list(connection: Connection, node_id: str, page: PageRequest) -> Page[Task]:
     """List the tasks of a node, newest first."""
-    rows = await queries.task_list(connection, node_id, after, limit + 1)
-    return Page[Task].of([Task(**fields_of(row)) for row in rows], limit)
+    rows = await queries.task_list(connection, node_id, page)
+    return Page[Task].of([Task(**fields_of(row)) for row in rows], page)
 
 
 async def task_show(connection: Connection, task_id: str) -> Task:

@@ -1,1 +1,1 @@
-"""What must be swept now and then: expired idempotency answers, old events, history, certificates, tokens, audit rows."""
+"""Removes what has expired: idempotency answers, events, history, certificates, tokens and audit rows."""

@@ -1,6 +1,5 @@
 """One recurring work row that removes what has served its time, in portions: no sweep holds locks for long."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import service as access
@@ -14,6 +13,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import service as nodes
@@ -28,7 +28,7 @@ NEXT_PORTION = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """What ended, or happened, before these moments goes."""
+    """For each kind of row: what ended or happened before this time is removed."""
 
     events: datetime
     audit: datetime

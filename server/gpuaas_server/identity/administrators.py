@@ -1,7 +1,7 @@
 """The first administrator, and the reset for an operator who has the server's machine but no password."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.lockouts import username_digest
@@ -13,6 +13,7 @@ from gpuaas_server.identity.rows import UserRow
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.start import StartFailed
 

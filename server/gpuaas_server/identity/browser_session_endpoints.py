@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.identity import browser_sessions, cookies
@@ -10,8 +9,9 @@ from gpuaas_server.identity.cookies import CookieSecret
 from gpuaas_server.identity.schemas import BrowserSession, PasswordGrant
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 
-router = APIRouter()
+router = api_router()
 
 
 @router.post(

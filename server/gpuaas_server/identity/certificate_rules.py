@@ -1,9 +1,9 @@
 """What an account demands of its tokens where client certificates are concerned. Pure; docs/decisions/0027."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 

@@ -1,6 +1,5 @@
 """Client certificates of service accounts: which are registered, and until when. The client CA that signs them is in `pki`."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -11,8 +10,10 @@ from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 
 __all__ = [
@@ -70,12 +71,12 @@ async def certificate_register(tx: Tx, project_id: str, new: NewCertificate) -> 
 
 
 async def certificate_list(
-    connection: Connection, project_id: str, account_id: str, after: str | None, limit: int
+    connection: Connection, project_id: str, account_id: str, page: PageRequest
 ) -> Page[ServiceAccountCertificate]:
     if await account_queries.service_account_show(connection, project_id, account_id) is None:
         raise not_found("service account", account_id)
-    rows = await queries.certificate_list(connection, account_id, after, limit + 1)
-    return Page[ServiceAccountCertificate].of([ServiceAccountCertificate(**fields_of(row)) for row in rows], limit)
+    rows = await queries.certificate_list(connection, account_id, page)
+    return Page[ServiceAccountCertificate].of([ServiceAccountCertificate(**fields_of(row)) for row in rows], page)
 
 
 async def certificate_delete(tx: Tx, project_id: str, account_id: str, certificate_id: str) -> None:

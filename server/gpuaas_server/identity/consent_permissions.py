@@ -7,7 +7,9 @@ is not listed here is for controllers of the project itself only.
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-PermissionName = Literal["operations", "machine_access", "artifact_pull", "app_secrets", "health", "usage"]
+PermissionName = Literal[
+    "operations", "machine_access", "artifact_pull", "app_secrets", "health", "usage", "usage_counters"
+]
 PERMISSIONS: tuple[PermissionName, ...] = get_args(PermissionName)
 
 DESCRIPTIONS: Mapping[PermissionName, str] = {
@@ -16,7 +18,8 @@ DESCRIPTIONS: Mapping[PermissionName, str] = {
     "artifact_pull": "Pull the artifact of the instance's version for these machines, with a secret that ends with it.",
     "app_secrets": "Read the secrets that the app's instances have, in an operation, while it holds its lease.",
     "health": "Report how healthy instances of this app are, also between operations.",
-    "usage": "Report what instances of this app were used for.",
+    "usage": "Report the usage of instances of this app.",
+    "usage_counters": "Between operations, read by SSH what machines of this app's instances have counted, and nothing else.",
 }
 
 # Of actions that a controller may do at all. Only these reach into another project.
@@ -47,6 +50,7 @@ PERMISSION_OF_ACTION: Mapping[str, PermissionName] = {
     "operation_secret_read": "app_secrets",
     "instance_health_report": "health",
     "app_usage_report": "usage",
+    "app_usage_access": "usage_counters",
 }
 # Of its own project: what concerns the controller itself, and not somebody's instances.
 OWN_PROJECT_ONLY = frozenset({"controller_work", "controller_heartbeat", "controller_instance_list"})

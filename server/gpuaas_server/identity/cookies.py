@@ -10,11 +10,11 @@ import re
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 
 COOKIE = "gpuaas_session"

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import Body
 from pydantic import Field
 from starlette.responses import Response
 
@@ -30,12 +30,13 @@ from gpuaas_server.identity.schemas import (
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.client_certificates import shown_certificate
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import add_routes, api_router, root_router
 from gpuaas_server.kernel.ids import SigningKeyId
 
-router = APIRouter()
-well_known = APIRouter(include_in_schema=False)  # mounted at the root, not under /api/v1
+router = api_router()
+well_known = root_router(include_in_schema=False)  # mounted at the root, not under /api/v1
 
 Grant = Annotated[PasswordGrant | RefreshGrant | ClientCredentialsGrant, Body(), Field(discriminator="grant_type")]
 
@@ -82,10 +83,11 @@ async def auth_jwks(call: Annotated[Call, admitted("auth_jwks")]) -> Response:
 
 @router.get("/auth/keys", response_model=Page[SigningKey], responses=problem_responses())
 async def signing_key_list(
-    call: Annotated[Call, admitted("signing_key_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("signing_key_list")],
+    page: PageQuery,
 ) -> Response:
     """List the keys that sign access tokens, newest first. A key that no longer signs verifies until its last token expires."""
-    return await call.read(lambda connection: signing_keys.signing_key_list(connection, after, limit))
+    return await call.read(lambda connection: signing_keys.signing_key_list(connection, page))
 
 
 @router.post(
@@ -136,6 +138,4 @@ async def me_password_change(
     return await call.change(lambda tx: users.me_password_change(tx, proven, password))
 
 
-router.include_router(browser_session_endpoints.router)
-router.include_router(user_endpoints.router)
-router.include_router(service_account_endpoints.router)
+add_routes(router, browser_session_endpoints.router, user_endpoints.router, service_account_endpoints.router)

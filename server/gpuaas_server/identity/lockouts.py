@@ -6,7 +6,6 @@ out. An unknown name is treated like a known one.
 """
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -20,6 +19,7 @@ from gpuaas_server.identity.rows import LoginAccount
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 
 REMEMBERED = timedelta(days=1)  # without a failure for so long, an account's count over all networks begins anew

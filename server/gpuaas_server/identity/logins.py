@@ -4,7 +4,6 @@ Locks are checked again after the password: parallel guesses get no further than
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -20,6 +19,7 @@ from gpuaas_server.identity.sign_in import ACTION, issue_token, refuse, signed_i
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 

@@ -3,8 +3,6 @@
 The last administrator of the platform, or of a tenant, cannot be removed.
 """
 
-from dataclasses import dataclass
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.principals import ACCESS_END
 from gpuaas_server.identity.queries import bindings as queries
@@ -13,9 +11,11 @@ from gpuaas_server.identity.schemas import Member
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
@@ -30,9 +30,9 @@ class RoleTarget:
     project_id: str | None = None
 
 
-async def member_list(connection: Connection, target: RoleTarget, after: str | None, limit: int) -> Page[Member]:
-    rows = await queries.member_list(connection, target.tenant_id, target.project_id, after, limit + 1)
-    return Page[Member].of([Member(**fields_of(row)) for row in rows], limit)
+async def member_list(connection: Connection, target: RoleTarget, page: PageRequest) -> Page[Member]:
+    rows = await queries.member_list(connection, target.tenant_id, target.project_id, page)
+    return Page[Member].of([Member(**fields_of(row)) for row in rows], page)
 
 
 async def member_set(

@@ -6,11 +6,11 @@ transaction begins, never inside: a connection must not wait for the queue.
 """
 
 import asyncio
+import base64
 import os
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 
 Done = TypeVar("Done")
@@ -33,7 +34,7 @@ class PasswordQueue:
         self._lock = Lock()
         self.length = 0
 
-    async def run(self, trusted: bool, work: Callable[..., Done], *arguments: str) -> Done:
+    async def run(self, trusted: bool, work: Callable[..., Done], *arguments: str | None) -> Done:
         self._enter(self._most if trusted else self._most - self._reserved)
         future = self._pool.submit(work, *arguments)
         future.add_done_callback(self._leave)
@@ -58,7 +59,19 @@ class PasswordQueue:
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _threads = max(1, min(4, len(os.sched_getaffinity(0)) // 2))
 queue = PasswordQueue(_threads, most=64, reserved=16)
-_UNKNOWN_USER = _hasher.hash(secrets.token_hex(16))
+
+
+def _nobodys_hash() -> str:
+    """A hash that no password has. It is written, not computed: that would take as long as a check."""
+    salt, tag = (
+        base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=")
+        for length in (_hasher.salt_len, _hasher.hash_len)
+    )
+    bounds = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
+    return f"$argon2id$v=19${bounds}${salt}${tag}"
+
+
+_UNKNOWN_USER = _nobodys_hash()
 
 
 async def hash_password(password: str) -> str:
@@ -67,13 +80,13 @@ async def hash_password(password: str) -> str:
 
 async def password_matches(password_hash: str | None, password: str, trusted: bool = False) -> bool:
     """Whether the password is right. None is a user that does not exist: the same work is done, so that time tells nothing."""
-    matches = await queue.run(trusted, _verify, password_hash or _UNKNOWN_USER, password)
+    matches = await queue.run(trusted, _verify, password_hash, password)
     return matches and password_hash is not None
 
 
-def _verify(password_hash: str, password: str) -> bool:
+def _verify(password_hash: str | None, password: str) -> bool:
     try:
-        return _hasher.verify(password_hash, password)
+        return _hasher.verify(password_hash or _UNKNOWN_USER, password)
     except (VerificationError, InvalidHashError):
         return False
 

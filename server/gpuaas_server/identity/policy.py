@@ -1,11 +1,9 @@
-"""The policy: one table from action to who may do it, and one pure function that reads it.
+"""The policy: one table from action to who may do it. `decisions.py` reads it.
 
 An action is the name of an endpoint; the app does not start when one is missing (assert_policy_covers).
 """
 
-from collections.abc import Iterable
-
-from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER, Principal
+from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER
 from gpuaas_server.identity.rules import (
     PLATFORM_ADMIN,
     PLATFORM_OPERATOR,
@@ -16,9 +14,7 @@ from gpuaas_server.identity.rules import (
     TENANT_ADMIN,
     Level,
     Rule,
-    Verdict,
 )
-from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
 
 _ADMIN = frozenset({PLATFORM_ADMIN})
@@ -47,9 +43,9 @@ _RELEASE = Rule(Level.PROJECT, _PROJECT_USERS | {PLATFORM_OPERATOR}, "allocation
 _PUBLISH = Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish")
 _READ_ARTIFACTS = Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:read")
 
-_CONTROLLERS = frozenset({"apps:control"})
+CONTROLLERS = frozenset({"apps:control"})
 # A controller reads of the apps that it is bound to, and of no others: see `sees_every_app`.
-_READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=_CONTROLLERS)
+READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=CONTROLLERS)
 _OPERATE_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate")
 _END_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate", while_disabled=True)
 # One action for each kind of operation on a whole instance. A kind that tears it down ends something, so it stays allowed
@@ -60,11 +56,11 @@ _INSTANCE_OPERATIONS = {
 # A shell in an allocation: members and service accounts in their own, administrators in all of the project.
 _OWN_TERMINALS = frozenset({PROJECT_MEMBER, "allocations:write"})
 _USE_TERMINALS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", own_only=_OWN_TERMINALS)
-# Asking and reporting are different permissions: people never report, whoever they are.
+# To request an operation and to report on it are different permissions: no person may report.
 _CONTROL = Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True)
 
-# Who provides apps (the platform's own process for it) creates what their controllers need. Of service accounts, its own are
-# those that are controllers and nothing else, so that it can give nobody more than it has.
+# The platform's process that provides apps creates what their controllers need. Of service accounts, it may change only those
+# that are controllers and nothing else, so that it can give no account more than it has.
 _PROVIDERS = frozenset({"apps:provide"})
 _READ_ACCOUNTS = Rule(Level.PROJECT, _PROJECT_ADMINS | {PLATFORM_OPERATOR}, "apps:provide")
 _PROVIDE = Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:provide", own_only=_PROVIDERS)
@@ -196,7 +192,7 @@ RULES: dict[str, Rule] = {
     "ssh_ca_show": _ANYBODY,
     "ssh_certificate_create": _USE_ALLOCATIONS,
     "ssh_certificate_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
-    # Administrators anybody's, others their own: see access/certificates.py
+    # Administrators may revoke any certificate, others only their own: see access/certificates.py
     "ssh_certificate_revoke": Rule(
         Level.PROJECT, _PROJECT_USERS, "allocations:write", needs_reason=True, while_disabled=True
     ),
@@ -204,21 +200,28 @@ RULES: dict[str, Rule] = {
     "ssh_grant_create": _USE_ALLOCATIONS,
     "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),
     "terminal_open": _USE_TERMINALS,
-    "terminal_stream": _USE_TERMINALS,  # and only by who opened it: see terminals/viewer.py
+    "terminal_stream": _USE_TERMINALS,  # and only by the person who opened it: see terminals/viewer.py
     "terminal_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
     "terminal_close": Rule(
         Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True, own_only=_OWN_TERMINALS
     ),
     # Artifacts. Bytes are the tenant's data plane, so operators see what there is, and pull nothing
     "publish_intent_create": _PUBLISH,
+    "publish_intent_refer": _PUBLISH,
     "publish_intent_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "publish_intent_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "publish_intent_upload": _PUBLISH,
+    "publish_intent_parts": _PUBLISH,
+    "publish_intent_upload_part": _PUBLISH,
     "publish_intent_complete": _PUBLISH,
     "publish_intent_cancel": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish", while_disabled=True),
     "artifact_list": _READ_ARTIFACTS,
     "artifact_show": _READ_ARTIFACTS,
     "artifact_content": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "artifacts:read"),
+    "artifact_garbage_list": _READ_ARTIFACTS,
+    "artifact_garbage_collect": Rule(
+        Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True
+    ),
     "artifact_evidence_add": _PUBLISH,
     "artifact_evidence_list": _READ_ARTIFACTS,
     "artifact_move": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True),
@@ -238,11 +241,11 @@ RULES: dict[str, Rule] = {
     # App instances, their members, and operations
     "instance_create": _OPERATE_APPS,
     "placement_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
-    "instance_list": _READ_APPS,
-    "instance_show": _READ_APPS,
-    "instance_timeline": _READ_APPS,
+    "instance_list": READ_APPS,
+    "instance_show": READ_APPS,
+    "instance_timeline": READ_APPS,
     "instance_update": _OPERATE_APPS,
-    "instance_secret_list": _READ_APPS,
+    "instance_secret_list": READ_APPS,
     "instance_secret_set": _OPERATE_APPS,
     "instance_secret_rotate": _OPERATE_APPS,
     "operation_secret_read": _CONTROL,
@@ -251,19 +254,19 @@ RULES: dict[str, Rule] = {
     **_INSTANCE_OPERATIONS,
     "instance_health_report": _CONTROL,
     # To serve a further project, the same is asked in that one: see instances/served_projects.py
-    "served_project_list": _READ_APPS,
+    "served_project_list": READ_APPS,
     "served_project_set": _ADMINISTER_PROJECT,
     "served_project_remove": _END_IN_PROJECT,
-    "member_list": _READ_APPS,
-    "member_show": _READ_APPS,
+    "member_list": READ_APPS,
+    "member_show": READ_APPS,
     # Who may launch and decommission the whole may change its members; less would send people to a new launch instead.
     "member_operation_create": _OPERATE_APPS,
-    "operation_list": _READ_APPS,
+    "operation_list": READ_APPS,
     "operation_list_all": _OPERATE,
-    "operation_show": _READ_APPS,
-    "receipt_list": _READ_APPS,
+    "operation_show": READ_APPS,
+    "receipt_list": READ_APPS,
     "receipt_list_all": _OPERATE,
-    "receipt_show": _READ_APPS,
+    "receipt_show": READ_APPS,
     "operation_cancel": _END_APPS,
     "operation_force": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
     # Controllers. A publisher binds them to its apps, a tenant consents to them: see consent_permissions.py
@@ -289,6 +292,7 @@ RULES: dict[str, Rule] = {
     "operation_give_back": _CONTROL,
     # What apps count: their controllers report it, people of the project that it was for read it
     "app_usage_report": _CONTROL,
+    "app_usage_access": _CONTROL,
     "app_usage_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "app_usage_totals": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     # Credentials of a project. Getting one out of custody is more than seeing that it is there
@@ -325,6 +329,8 @@ RULES: dict[str, Rule] = {
     "app_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "app_version_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
     "app_version_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "app_version_trial": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish"),
+    "app_version_smoke": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:operate"),
     "app_version_activate": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote"),
     "app_version_canary": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote"),
     "app_rollback": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True),
@@ -335,6 +341,9 @@ RULES: dict[str, Rule] = {
     ),
     "catalog_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "catalog_show": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
+    # Of the platform's own project only, as kind bindings are; everybody reads what comes of it.
+    "provided_app_report": Rule(Level.PROJECT, _ADMIN, "apps:provide"),
+    "provided_app_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "app_list_all": _OPERATE,
     "app_visibility_set": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
     "app_entitlement_list": _OPERATE,
@@ -342,57 +351,3 @@ RULES: dict[str, Rule] = {
     "entitlement_grant": Rule(Level.TENANT, _ADMIN),
     "entitlement_revoke": Rule(Level.TENANT, _ADMIN, while_disabled=True),
 }
-
-
-def decide(
-    principal: Principal | None, action: str, tenant_id: str | None = None, project_id: str | None = None
-) -> Verdict:
-    """The verdict on an action. `tenant_id` is the tenant of the requested project, or else the one in the path."""
-    rule = RULES[action]
-    if rule.level is Level.PUBLIC:
-        return Verdict.ALLOWED
-    if principal is None:
-        return Verdict.UNAUTHENTICATED
-    granted = _grants_of(principal, rule.level, tenant_id, project_id)
-    if rule.grants & granted:
-        return Verdict.ALLOWED
-    hides = rule.level in (Level.TENANT, Level.PROJECT)
-    return Verdict.HIDDEN if hides and not granted else Verdict.FORBIDDEN
-
-
-def _grants_of(principal: Principal, level: Level, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
-    if level is Level.PROJECT:
-        return principal.roles_at(tenant_id, project_id) if project_id is not None else frozenset()
-    if level is Level.TENANT:
-        return principal.roles_at(tenant_id, None)
-    if level is Level.PLATFORM:
-        return principal.platform_roles
-    return principal.everywhere if level is Level.SIGNED_IN else frozenset()
-
-
-def allowed_actions(caller: Caller, actions: Iterable[str], own: bool = True) -> list[str]:
-    """Those of the actions that the caller may do in this place: for the `allowed_actions` of a resource there. `own`: the
-    resource is the caller's.
-    """
-    return [action for action in actions if is_permitted(caller, action, own)]
-
-
-def is_permitted(caller: Caller, action: str, own: bool) -> bool:
-    """Whether the caller may do the action to a resource that is their own, or is not."""
-    rule = RULES[action]
-    return bool((rule.grants if own else rule.grants - rule.own_only) & caller.roles)
-
-
-def grants_needed_on_others(action: str) -> list[str]:
-    """The roles and scopes that permit the action on somebody else's resource: for the refusal's details."""
-    return sorted(RULES[action].grants - RULES[action].own_only)
-
-
-def sees_every_app(caller: Caller) -> bool:
-    """Whether the caller reads all apps of the project. Else it is a controller, which sees the apps it is bound to."""
-    return bool((_READ_APPS.grants - _CONTROLLERS) & caller.roles)
-
-
-def grants_needed(action: str) -> list[str]:
-    """The roles and scopes that permit the action: for the refusal's details."""
-    return sorted(RULES[action].grants)

@@ -1,12 +1,12 @@
 """The policy as a document (contract/policy.md), and as expectations for the test of every endpoint."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
-from starlette.routing import BaseRoute
 
-from gpuaas_server.identity.policy import RULES, decide
+from gpuaas_server.identity.decisions import decide
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.principals import (
     SERVICE_ACCOUNT,
     USER,
@@ -119,13 +119,10 @@ def assert_policy_covers(app: FastAPI, complete: bool = True) -> None:
 
 def _actions(app: FastAPI) -> Iterator[str]:
     """The names of the endpoints; they are their actions. The OpenAPI document cannot be asked: it needs the rules."""
-    for route in _routes(app.routes):
+    for route in app.routes:
+        if hasattr(route, "original_router"):
+            raise StartFailed(
+                "a router was included: use add_routes of kernel/http/routers.py, which builds routes once"
+            )
         if isinstance(route, APIRoute | APIWebSocketRoute) and route.name != "docs":
             yield route.name
-
-
-def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
-    """All routes, also those of the nouns' routers, which FastAPI keeps nested."""
-    for route in routes:
-        inner = getattr(route, "original_router", None)
-        yield from (route,) if inner is None else _routes(inner.routes)

@@ -1,11 +1,12 @@
 """The caller as the policy sees them: a plain value, made from the rows that callers.py reads."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gpuaas_server.identity.certificate_rules import NO_RULES, CertificateRules
 from gpuaas_server.kernel.database import PLATFORM, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 
 NOTHING: frozenset[str] = frozenset()
 CONTROL = frozenset({"apps:control"})
@@ -59,7 +60,7 @@ class Principal:
     deleting: bool = False  # the tenant, or a service account's project, is to be deleted
 
     def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
-        """What the caller holds in a tenant or a project. Nothing: it is hidden from them."""
+        """Return the caller's roles in a tenant or project. Without a role, it is hidden from the caller."""
         if self.platform_roles:
             return self.platform_roles
         if tenant_id is None or tenant_id != self.tenant_id:

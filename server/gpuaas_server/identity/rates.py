@@ -3,7 +3,6 @@
 The caller chooses what counts together: an address, an account in a network, a session.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -11,6 +10,7 @@ from gpuaas_server.identity.queries import rates as queries
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 
 _REMEMBERED = timedelta(minutes=5)
@@ -62,5 +62,5 @@ def _minute(platform: Platform) -> datetime:
 
 
 def _key(limit: RateLimit, source: str) -> str:
-    """No limit's name has a blank in it, so no source is taken for another limit's."""
+    """Return the key under which attempts are counted. A limit's name has no blank, so every key is unique."""
     return f"{limit.name} {source}"

@@ -1,9 +1,10 @@
 """Rows of identity: users and their bindings, service accounts and their keys, sessions, signing keys, sign-ins."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gpuaas_server.identity.principals import Account, Principal
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import computed
 
 SLIDE_AFTER = timedelta(minutes=1)  # a session is moved on once a minute, not with every call
@@ -253,7 +254,7 @@ class BrowserSessionRow:
     ends_at: datetime
 
     def is_good(self, user: Principal, now: datetime) -> bool:
-        """What ends a person's tokens (a new password, disabling) ends the session: all of it starts a new epoch."""
+        """Whether the session is valid. What ends a person's tokens, such as a new password, starts a new epoch and ends it."""
         return self.expires_at > now and user.auth_epoch == self.auth_epoch and not (user.disabled or user.deleting)
 
     def is_to_slide(self, now: datetime) -> bool:

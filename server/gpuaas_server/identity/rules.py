@@ -1,8 +1,10 @@
 """The vocabulary of the policy: scopes, roles, levels, and what one rule says. The table itself is in policy.py."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, get_args
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 ScopeName = Literal[
     "allocations:read",

@@ -13,10 +13,7 @@ from gpuaas_server.identity.certificates import (
 )
 from gpuaas_server.identity.consent_permissions import DESCRIPTIONS, PERMISSION_OF_ACTION, PERMISSIONS, PermissionName
 from gpuaas_server.identity.cookies import COOKIE, CookieSecret, refuse_forged
-from gpuaas_server.identity.logins import account_token
-from gpuaas_server.identity.members import RoleTarget, member_list, member_remove, member_set
-from gpuaas_server.identity.policy import (
-    RULES,
+from gpuaas_server.identity.decisions import (
     allowed_actions,
     decide,
     grants_needed,
@@ -24,6 +21,9 @@ from gpuaas_server.identity.policy import (
     is_permitted,
     sees_every_app,
 )
+from gpuaas_server.identity.logins import account_token
+from gpuaas_server.identity.members import RoleTarget, member_list, member_remove, member_set
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.principals import (
     ACCESS_END,
     CONTROL,
@@ -38,7 +38,7 @@ from gpuaas_server.identity.rates import RateLimit, count_attempt, refuse_over
 from gpuaas_server.identity.rows import BrowserSessionRow, ServiceAccountRow
 from gpuaas_server.identity.rules import PLATFORM_ROLES, Level, Rule, Verdict
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
-from gpuaas_server.identity.service_accounts import change_controlled_apps, ensure_account
+from gpuaas_server.identity.service_accounts import apps_topic, change_controlled_apps, ensure_account
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC, ensure_signing_key, verifying_keys
 from gpuaas_server.identity.tokens import Claims, token_key_id, verify_token
@@ -77,6 +77,7 @@ __all__ = [
     "account_token",
     "allowed_actions",
     "apps_controlled",
+    "apps_topic",
     "bound_apps",
     "browser_sessions_forget",
     "certificate_delete",

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.identity import service_accounts as service
@@ -17,11 +16,12 @@ from gpuaas_server.identity.schemas import (
     ServiceAccountUpdate,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import KeyId, ProjectId, ServiceAccountId
 
-router = APIRouter(prefix="/projects/{project_id}/service-accounts", tags=["service accounts"])
+router = api_router(prefix="/projects/{project_id}/service-accounts", tags=["service accounts"])
 
 
 @router.post(
@@ -36,24 +36,19 @@ async def service_account_create(
     call: Annotated[Call, admitted_change("service_account_create")],
 ) -> Response:
     """Create a service account. The answer has the secret of its first key, which is shown only now."""
-    tenant_id, caller = call.caller.tenant_id, call.caller
-    return await call.change(
-        lambda tx: service.service_account_create(tx, tenant_id, project_id, body, caller), status=201
-    )
+    caller = call.caller
+    return await call.change(lambda tx: service.service_account_create(tx, body, caller), status=201)
 
 
 @router.get("", response_model=Page[ServiceAccount], responses=problem_responses())
 async def service_account_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("service_account_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the service accounts of the project, newest first. Secrets are never shown again."""
     caller = call.caller
-    return await call.read(
-        lambda connection: service.service_account_list(connection, project_id, after, limit, caller)
-    )
+    return await call.read(lambda connection: service.service_account_list(connection, page, caller))
 
 
 @router.get("/{service_account_id}", response_model=ServiceAccount, responses=problem_responses())
@@ -64,9 +59,7 @@ async def service_account_show(
 ) -> Response:
     """Show a service account: what it may do, and until when."""
     caller = call.caller
-    return await call.read(
-        lambda connection: service.service_account_show(connection, project_id, service_account_id, caller)
-    )
+    return await call.read(lambda connection: service.service_account_show(connection, service_account_id, caller))
 
 
 @router.patch(
@@ -84,9 +77,7 @@ async def service_account_update(
     grants.
     """
     caller, match = call.caller, call.require_match
-    return await call.change(
-        lambda tx: service.service_account_update(tx, project_id, service_account_id, body, caller, match)
-    )
+    return await call.change(lambda tx: service.service_account_update(tx, service_account_id, body, caller, match))
 
 
 @router.delete("/{service_account_id}", status_code=204, responses=problem_responses("precondition_failed"))
@@ -114,7 +105,7 @@ async def service_account_key_create(
 ) -> Response:
     """Create another key. To rotate: create a key, hand it out, delete the old one; both work meanwhile."""
     return await call.change(
-        lambda tx: service.service_account_key_create(tx, call.caller, project_id, service_account_id, body), status=201
+        lambda tx: service.service_account_key_create(tx, call.caller, service_account_id, body), status=201
     )
 
 
@@ -123,12 +114,11 @@ async def service_account_key_list(
     project_id: ProjectId,
     service_account_id: ServiceAccountId,
     call: Annotated[Call, admitted("service_account_key_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the keys of the account, newest first, with their last use. Secrets are not shown."""
     return await call.read(
-        lambda connection: service.service_account_key_list(connection, project_id, service_account_id, after, limit)
+        lambda connection: service.service_account_key_list(connection, project_id, service_account_id, page)
     )
 
 
@@ -154,6 +144,4 @@ async def service_account_key_delete(
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
     """End a key now, with the tokens that it obtained and the account's certificates. Other keys stay valid."""
-    return await call.change(
-        lambda tx: service.service_account_key_delete(tx, call.caller, project_id, service_account_id, key_id)
-    )
+    return await call.change(lambda tx: service.service_account_key_delete(tx, call.caller, service_account_id, key_id))

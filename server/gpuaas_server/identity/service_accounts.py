@@ -7,7 +7,7 @@ from datetime import datetime
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
-from gpuaas_server.identity.policy import allowed_actions, grants_needed_on_others, is_permitted
+from gpuaas_server.identity.decisions import allowed_actions, grants_needed_on_others, is_permitted
 from gpuaas_server.identity.principals import ACCESS_END, CONTROL, CONTROLLER_LEASES_END
 from gpuaas_server.identity.queries import service_accounts as queries
 from gpuaas_server.identity.rows import NewKeyRow, NewServiceAccountRow, ServiceAccountRow
@@ -28,6 +28,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
@@ -43,13 +44,11 @@ _VERBS = (
 )
 
 
-async def service_account_create(
-    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, caller: Caller
-) -> NewServiceAccount:
-    """Create an account with its first key. The caller's own are controllers and nothing else, if it only provides apps."""
+async def service_account_create(tx: Tx, body: ServiceAccountCreate, caller: Caller) -> NewServiceAccount:
+    """Create an account with its first key. A caller that only provides apps can create nothing but controllers."""
     scopes = sorted(set(body.scopes))
     _require_own(caller, "service_account_create", scopes)
-    return await _create(tx, tenant_id, project_id, body, caller)
+    return await _create(tx, caller.tenant_id, caller.project_id, body, caller)
 
 
 async def ensure_account(
@@ -90,35 +89,35 @@ async def _create(
     return NewServiceAccount(**dict(_account(row, caller)), key=key)
 
 
+def apps_topic(account_id: str) -> str:
+    """Return the topic that is woken when the apps of a service account change."""
+    return f"account-apps:{account_id}"
+
+
 async def change_controlled_apps(tx: Tx, account_id: str, *, add: Sequence[str], remove: Sequence[str]) -> None:
     """Change which apps a controller may work for. For bindings that follow from other ones; the caller records why."""
     await queries.app_slugs_change(tx.connection, account_id, add, remove)
-    tx.wakeups.add(TOPIC)
+    tx.wakeups |= {TOPIC, apps_topic(account_id)}
 
 
-async def service_account_list(
-    connection: Connection, project_id: str, after: str | None, limit: int, caller: Caller
-) -> Page[ServiceAccount]:
-    rows = await queries.service_account_list(connection, project_id, after, limit + 1)
-    return Page[ServiceAccount].of([_account(row, caller) for row in rows], limit)
+async def service_account_list(connection: Connection, page: PageRequest, caller: Caller) -> Page[ServiceAccount]:
+    rows = await queries.service_account_list(connection, caller.project_id, page)
+    return Page[ServiceAccount].of([_account(row, caller) for row in rows], page)
 
 
-async def service_account_show(
-    connection: Connection, project_id: str, account_id: str, caller: Caller
-) -> ServiceAccount:
-    row = await queries.service_account_show(connection, project_id, account_id)
+async def service_account_show(connection: Connection, account_id: str, caller: Caller) -> ServiceAccount:
+    row = await queries.service_account_show(connection, caller.project_id, account_id)
     return _account(_present(row, account_id), caller)
 
 
 async def service_account_update(
     tx: Tx,
-    project_id: str,
     account_id: str,
     body: ServiceAccountUpdate,
     caller: Caller,
     require_match: RequireMatch,
 ) -> ServiceAccount:
-    before = await _lock_account(tx, project_id, account_id)
+    before = await _lock_account(tx, caller.project_id, account_id)
     require_match(before.generation)
     scopes = before.scopes if body.scopes is None else sorted(set(body.scopes))
     app_slugs = before.app_slugs if body.app_slugs is None else sorted(set(body.app_slugs))
@@ -133,6 +132,8 @@ async def service_account_update(
     row = await queries.service_account_update(
         tx.connection, account_id, scopes, app_slugs, disabled, required, expires_at
     )
+    if app_slugs != before.app_slugs:
+        tx.wakeups.add(apps_topic(account_id))
     changes: dict[str, object] = {
         "before": {
             "scopes": before.scopes,
@@ -154,10 +155,10 @@ async def service_account_update(
 
 
 async def service_account_key_create(
-    tx: Tx, caller: Caller, project_id: str, account_id: str, body: ServiceAccountKeyCreate
+    tx: Tx, caller: Caller, account_id: str, body: ServiceAccountKeyCreate
 ) -> NewServiceAccountKey:
     _require_future(body.expires_at, tx.now)
-    account = await _lock_account(tx, project_id, account_id)
+    account = await _lock_account(tx, caller.project_id, account_id)
     _require_own(caller, "service_account_key_create", account.scopes)
     if await queries.key_count(tx.connection, account_id, tx.now) >= MAX_LIVE_KEYS:
         raise Problem("conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first.")
@@ -167,11 +168,11 @@ async def service_account_key_create(
 
 
 async def service_account_key_list(
-    connection: Connection, project_id: str, account_id: str, after: str | None, limit: int
+    connection: Connection, project_id: str, account_id: str, page: PageRequest
 ) -> Page[ServiceAccountKey]:
     _present(await queries.service_account_show(connection, project_id, account_id), account_id)
-    rows = await queries.key_list(connection, account_id, after, limit + 1)
-    return Page[ServiceAccountKey].of([ServiceAccountKey(**fields_of(row)) for row in rows], limit)
+    rows = await queries.key_list(connection, account_id, page)
+    return Page[ServiceAccountKey].of([ServiceAccountKey(**fields_of(row)) for row in rows], page)
 
 
 async def service_account_delete(tx: Tx, project_id: str, account_id: str, require_match: RequireMatch) -> None:
@@ -200,11 +201,11 @@ async def service_account_key_update(
     return ServiceAccountKey(**fields_of(row))
 
 
-async def service_account_key_delete(tx: Tx, caller: Caller, project_id: str, account_id: str, key_id: str) -> None:
+async def service_account_key_delete(tx: Tx, caller: Caller, account_id: str, key_id: str) -> None:
     """Delete a key. Tokens that were issued for it end too; those of the other keys live on. Which key an SSH certificate was
     issued for is not known, so all of the account's end: a program asks for another.
     """
-    account = await _lock_account(tx, project_id, account_id)
+    account = await _lock_account(tx, caller.project_id, account_id)
     _require_own(caller, "service_account_key_delete", account.scopes)
     if not await queries.key_delete(tx.connection, account_id, key_id):
         raise not_found("key", key_id)
@@ -230,11 +231,11 @@ def _present(row: ServiceAccountRow | None, account_id: str) -> ServiceAccountRo
 
 
 def _require_own(caller: Caller, action: str, scopes: Sequence[str]) -> None:
-    """Refuse who only provides apps, unless the account is a controller and nothing else."""
+    """Refuse a caller that only provides apps, unless the account is a controller and nothing else."""
     if not is_permitted(caller, action, own=frozenset(scopes) == CONTROL):
         raise Problem(
             "forbidden",
-            "With the scope apps:provide you create and rotate accounts whose only scope is apps:control.",
+            "With the scope apps:provide you can create and rotate only accounts whose single scope is apps:control.",
             {"needs": grants_needed_on_others(action)},
         )
 

@@ -7,7 +7,7 @@ thief and owner cannot be told apart, and the session ends.
 import hashlib
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from hmac import compare_digest
@@ -18,6 +18,7 @@ from gpuaas_server.identity.queries import sessions as queries
 from gpuaas_server.identity.rows import AccountIdentity, LockedSession, NewSessionRow
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
 
 PREFIX = "gsr_"
@@ -75,7 +76,7 @@ class TokenVerdict(Enum):
     ENDED = "ended"  # the session is over, whichever token it is
 
 
-def judge(session: LockedSession, digest: bytes, now: datetime) -> TokenVerdict:
+def classify_token(session: LockedSession, digest: bytes, now: datetime) -> TokenVerdict:
     if session.revoked_at is not None or session.expires_at <= now:
         return TokenVerdict.ENDED
     if session.auth_epoch != session.user_epoch or session.disabled:
@@ -118,7 +119,7 @@ async def session_renew(tx: Tx, presented: RefreshToken) -> LiveSession | None:
     session = await queries.session_lock(tx.connection, presented.family_digest)
     if session is None:
         return None
-    verdict = judge(session, presented.digest, tx.now)
+    verdict = classify_token(session, presented.digest, tx.now)
     if verdict is TokenVerdict.STALE:
         await queries.session_revoke(tx.connection, session.id, tx.now)
     if verdict in (TokenVerdict.STALE, TokenVerdict.ENDED):

@@ -2,7 +2,6 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
@@ -15,9 +14,11 @@ from gpuaas_server.identity.rows import SealedSigningKey, SigningKeyRow
 from gpuaas_server.identity.schemas import JsonWebKey, JsonWebKeySet, SigningKey
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import DESTROYED, UNDER_MASTER_KEY, KeySource, PreparedPrivateKey, SealedKey
 
@@ -109,7 +110,9 @@ async def signing_key(platform: Platform, connection: Connection) -> tuple[str, 
     if row.id not in known:
         known = {row.id: await _open(platform, connection, row)}
         platform.private_keys[PURPOSE] = known
-    private: Ed25519PrivateKey = known[row.id]
+    private = known[row.id]
+    if not isinstance(private, Ed25519PrivateKey):
+        raise TypeError(f"the signing key {row.id} is not Ed25519")
     return row.id, private
 
 
@@ -136,9 +139,9 @@ def _purpose(key_id: str) -> str:
     return f"{PURPOSE}:{key_id}"
 
 
-async def signing_key_list(connection: Connection, after: str | None, limit: int) -> Page[SigningKey]:
-    rows = await queries.signing_key_list(connection, after, limit + 1)
-    return Page[SigningKey].of(await _documents(connection, rows), limit)
+async def signing_key_list(connection: Connection, page: PageRequest) -> Page[SigningKey]:
+    rows = await queries.signing_key_list(connection, page)
+    return Page[SigningKey].of(await _documents(connection, rows), page)
 
 
 async def _documents(connection: Connection, rows: Sequence[SigningKeyRow]) -> list[SigningKey]:

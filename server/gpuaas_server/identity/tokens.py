@@ -1,12 +1,12 @@
 """Access tokens: EdDSA JWTs, issued and verified by the platform alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.identity import members, users
@@ -18,11 +17,13 @@ from gpuaas_server.identity.schemas import (
     UserWithPassword,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import TenantId, UserId
+from gpuaas_server.kernel.pages import PageRequest
 
-router = APIRouter(tags=["users"])
+router = api_router(tags=["users"])
 
 _CREATING = problem_responses("weak_password", "already_exists", "sign_in_busy")
 _CHANGING = problem_responses("precondition_failed", "last_admin")
@@ -38,10 +39,11 @@ async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("u
 
 @router.get("/users", response_model=Page[User], responses=problem_responses())
 async def user_list(
-    call: Annotated[Call, admitted("user_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("user_list")],
+    page: PageQuery,
 ) -> Response:
     """List the users of all tenants and of the platform, newest first."""
-    return await _list(call, None, after, limit)
+    return await _list(call, None, page)
 
 
 @router.get("/users/{user_id}", response_model=User, responses=problem_responses())
@@ -108,11 +110,10 @@ async def tenant_user_create(
 async def tenant_user_list(
     tenant_id: TenantId,
     call: Annotated[Call, admitted("tenant_user_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the users of the tenant, newest first, with disabled ones."""
-    return await _list(call, tenant_id, after, limit)
+    return await _list(call, tenant_id, page)
 
 
 @router.get("/tenants/{tenant_id}/users/{user_id}", response_model=User, responses=problem_responses())
@@ -156,9 +157,9 @@ async def _create(call: Call, action: str, tenant_id: str | None, body: TenantUs
     return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, password, caller), status=201)
 
 
-async def _list(call: Call, tenant_id: str | None, after: str | None, limit: int) -> Response:
+async def _list(call: Call, tenant_id: str | None, page: PageRequest) -> Response:
     caller = call.caller
-    return await call.read(lambda connection: users.user_list(connection, tenant_id, after, limit, caller))
+    return await call.read(lambda connection: users.user_list(connection, tenant_id, page, caller))
 
 
 async def _show(call: Call, tenant_id: str | None, user_id: str) -> Response:

@@ -6,10 +6,10 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import members
 from gpuaas_server.identity.callers import read_principal
+from gpuaas_server.identity.decisions import allowed_actions
 from gpuaas_server.identity.lockouts import username_digest
 from gpuaas_server.identity.logins import ProvenPassword
 from gpuaas_server.identity.passwords import HashedPassword
-from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, SSH_KEYS_DELETE, USER, Principal
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
@@ -30,6 +30,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
@@ -56,12 +57,10 @@ async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password
     return row
 
 
-async def user_list(
-    connection: Connection, tenant_id: str | None, after: str | None, limit: int, caller: Caller
-) -> Page[User]:
-    rows = await queries.user_list(connection, tenant_id, after, limit + 1)
+async def user_list(connection: Connection, tenant_id: str | None, page: PageRequest, caller: Caller) -> Page[User]:
+    rows = await queries.user_list(connection, tenant_id, page)
     bindings = await binding_queries.user_bindings(connection, [row.id for row in rows])
-    return Page[User].of([_user(row, bindings, caller) for row in rows], limit)
+    return Page[User].of([_user(row, bindings, caller) for row in rows], page)
 
 
 async def user_show(connection: Connection, tenant_id: str | None, user_id: str, caller: Caller) -> User:

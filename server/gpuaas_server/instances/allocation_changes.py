@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpuaas_server.instances import departures, member_queries, secret_rotation
 from gpuaas_server.instances.health import WORK as HEALTH_WORK
-from gpuaas_server.instances.locked import LockedInstance, lock_any_instance
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_any_instance
 from gpuaas_server.instances.operation_completion import cancel_unclaimed, fail_without_hosts
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -26,7 +26,9 @@ async def ask_members_to_leave(tx: Tx, allocation_id: str) -> bool:
         if locked is None:
             continue
         leaving = [member for member in locked.living_members() if member.allocation_id == allocation_id]
-        for member in leaving:  # first: what follows from calling something off must know who is to go
+        for (
+            member
+        ) in leaving:  # before the cancellation, which starts the next operation: it must know which members leave
             locked.change_member(member, leaving=True)
         await cancel_unclaimed(locked, leaving)
         await departures.start_departures(locked)

@@ -2,7 +2,7 @@
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import secret_rotation, teardown
-from gpuaas_server.instances.locked import LockedInstance, lock_operation
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_operation
 from gpuaas_server.instances.operation_completion import (
     apply_success,
     finish_operation,
@@ -26,18 +26,18 @@ from gpuaas_server.operations.service import (
 )
 
 
-async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str | None) -> Operation:
+async def operation_cancel(tx: Tx, caller: Caller, operation_id: str, reason: str | None) -> Operation:
     """Cancel at once while no controller works on it; otherwise ask the controller to stop at the next safe place."""
-    locked, operation = await lock_operation(tx, project_id, operation_id)
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id)
     if operation.status not in LIVE:
-        raise Problem("conflict", f"The operation is {operation.status} already.")
+        raise Problem("conflict", f"The operation has ended already: it is {operation.status}.")
     if operation.phase == VERIFYING:
         raise Problem(
             "conflict", "The controller is done; only the proof is missing. Wait for it, or force the operation."
         )
     if operation.target == "bulk":
         await _cancel_children(locked, operation, reason)
-        changed = await operations.find_operation(tx.connection, project_id, operation_id)
+        changed = await operations.find_operation(tx.connection, caller.project_id, operation_id)
     else:
         changed = await _cancel(locked, operation, reason)
     await locked.store()
@@ -65,9 +65,9 @@ async def _cancel_children(locked: LockedInstance, parent: OperationRow, reason:
     await update_bulk_operation(locked, parent.id)
 
 
-async def operation_force(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str) -> Operation:
+async def operation_force(tx: Tx, caller: Caller, operation_id: str, reason: str) -> Operation:
     """End what cannot end otherwise. A teardown then counts as done, and as not verified for ever."""
-    locked, operation = await lock_operation(tx, project_id, operation_id)
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id)
     if operation.target == "bulk" or not operations.forcible(operation):
         raise Problem("conflict", f"The operation is {operation.status}, so there is nothing to force.")
     forced: ForcedDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
@@ -91,7 +91,7 @@ async def _force_ended(locked: LockedInstance, operation: OperationRow, forced: 
         current = locked.row.status == "failed" and locked.row.last_operation_id == operation.id
     else:
         member = locked.members.get(operation.member_id or "")
-        # Whatever its health was reported to be since: a removal that failed can be forced until something else was asked.
+        # A failed removal can be forced until another operation is requested, whatever health was reported since.
         current = member is not None and member.last_operation_id == operation.id
     live = locked.live_operation()
     if not current or live is not None:

@@ -1,8 +1,8 @@
-"""Candidates for a placement: the project's allocations, each with the gate's reasons against it. Nothing is locked."""
+"""Candidates for a placement: the project's allocations, each with the reasons why it does not fit. Nothing is locked."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationFacts
@@ -20,9 +20,11 @@ from gpuaas_server.instances.schemas import (
 )
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.pages import PageRequest
 
-# Whom it depends on may be chosen later: no reason against an allocation.
+# A component that it depends on may be placed later, so this is no reason against an allocation.
 _LATER = frozenset({"dependency_missing"})
 
 
@@ -44,8 +46,8 @@ class CandidateQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _PlacementGate:
-    """What the gate is told beside the candidate."""
+class _PlacementCheck:
+    """What the compatibility check needs to know besides the candidate."""
 
     manifest: Manifest
     project_id: str
@@ -81,36 +83,34 @@ class _PlacementGate:
 
 async def placement_list(
     connection: Connection,
-    tenant_id: str,
-    project_id: str,
     caller: Caller,
     query: CandidateQuery,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> PlacementCandidates:
-    manifest, living = await _app(connection, tenant_id, project_id, caller, query)
-    listed = await allocations.facts_list(connection, project_id, after, limit + 1)
+    manifest, living = await _app(connection, caller, query)
+    listed = await allocations.facts_list(connection, caller.project_id, page)
     found = await allocations.facts_show(connection, [one.allocation_id for one in query.chosen])
-    known = {one.id: one for one in found.values() if one.project_id == project_id}
+    known = {one.id: one for one in found.values() if one.project_id == caller.project_id}
     busy = await _busy(connection, [*known, *(one.id for one in listed)], query.instance_id)
     chosen = [facts_of(one, known[one.allocation_id], busy) for one in query.chosen if one.allocation_id in known]
-    gate = _PlacementGate(manifest, project_id, chosen, living)
+    check = _PlacementCheck(manifest, caller.project_id, chosen, living)
     unknown = [unknown_allocation(one) for one in query.chosen if one.allocation_id not in known]
     adding = query.instance_id is not None
-    whole = catalog.placement_refusals(manifest, chosen, living, adding=adding, project_id=project_id)
+    whole = catalog.placement_refusals(manifest, chosen, living, adding=adding, project_id=caller.project_id)
     # A page of places beside thousands of members is a second of work: other requests go on meanwhile.
-    items = await asyncio.to_thread(lambda: [_candidate(gate, place, busy) for place in listed[:limit]])
-    more = items[-1].id if len(listed) > limit else None
+    items = await asyncio.to_thread(lambda: [_candidate(check, place, busy) for place in listed[: page.limit]])
+    more = items[-1].id if len(listed) > page.limit else None
     return PlacementCandidates(items=items, next_cursor=more, refusals=[_wire(one) for one in (*unknown, *whole)])
 
 
-async def _app(
-    connection: Connection, tenant_id: str, project_id: str, caller: Caller, query: CandidateQuery
-) -> tuple[Manifest, list[MemberFacts]]:
+async def _app(connection: Connection, caller: Caller, query: CandidateQuery) -> tuple[Manifest, list[MemberFacts]]:
     """Load the manifest that decides, and the members that are there already."""
     if query.instance_id is None:
-        return (await choose_version(connection, tenant_id, project_id, query.app, query.version)).manifest, []
-    row = await queries.instance_show(connection, project_id, query.instance_id, identity.visible_apps(caller))
+        wanted = (query.app, query.version)
+        return (
+            await choose_version(connection, caller.tenant_id, caller.project_id, *wanted, own_draft=True)
+        ).manifest, []
+    row = await queries.instance_show(connection, caller.project_id, query.instance_id, identity.visible_apps(caller))
     if row is None or row.app_slug != query.app:
         raise not_found("instance", query.instance_id)
     return manifest_of(row), await members_of(
@@ -123,13 +123,13 @@ async def _busy(connection: Connection, allocation_ids: Sequence[str], instance_
     return {one: row.name for one, row in rows.items() if row.instance_id != instance_id}
 
 
-def _candidate(gate: _PlacementGate, place: AllocationFacts, busy: dict[str, str]) -> PlacementCandidate:
+def _candidate(check: _PlacementCheck, place: AllocationFacts, busy: dict[str, str]) -> PlacementCandidate:
     components = [
         CandidateComponent(
             component_key=component.key,
-            refusals=[_wire(one) for one in gate.refusals_with(place, component, busy)],
+            refusals=[_wire(one) for one in check.refusals_with(place, component, busy)],
         )
-        for component in gate.manifest.components
+        for component in check.manifest.components
     ]
     facts = {name: getattr(place, name) for name in PlacementCandidate.model_fields if name != "components"}
     return PlacementCandidate(components=components, **facts)

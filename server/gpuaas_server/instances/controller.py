@@ -1,4 +1,4 @@
-"""What an app's controller does with an operation: claim it, report on it, and end it. Nothing else, nothing hidden."""
+"""The verbs of an app's controller on an operation: claim it, report on it, and end it."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from gpuaas_server.instances.controller_access import end_access
 from gpuaas_server.instances.controller_context import claimed_operation
 from gpuaas_server.instances.controller_schemas import ClaimedOperation, MemberReport, OperationComplete, OperationFail
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
-from gpuaas_server.instances.locked import LockedInstance, lock_instance, lock_operation
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance, lock_operation
 from gpuaas_server.instances.machine import IN_BETWEEN, status_begun
 from gpuaas_server.instances.operation_completion import (
     concerned_members,
@@ -42,10 +42,10 @@ FIRST_LOOK = timedelta(seconds=20)
 
 
 async def operation_claim(
-    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationClaim
+    tx: Tx, limits: Limits, caller: Caller, operation_id: str, body: OperationClaim
 ) -> ClaimedOperation:
     await operations.schedule(tx, [operation_id], tx.now + limits.lease)
-    locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id, identity.bound_apps(caller))
     if caller.by_consent:
         await controllers.note_claim(tx, operation.tenant_id, operation.app_slug)
     claimed, token = await operations.claim_lease(tx, limits, operation, body.replica)
@@ -74,18 +74,18 @@ def _begin(locked: LockedInstance, operation: OperationRow) -> None:
 
 
 async def operation_report(
-    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationReport
+    tx: Tx, limits: Limits, caller: Caller, operation_id: str, body: OperationReport
 ) -> LeaseRenewed:
     """Keep steps and progress, and renew the lease. Only the first report locks the instance, whose timeline it enters."""
-    known = await operations.find_operation(tx.connection, project_id, operation_id)
+    known = await operations.find_operation(tx.connection, caller.project_id, operation_id)
     if known.status == "claimed":
-        await lock_instance(tx, project_id, known.instance_id)
-    row = await operations.report_lock(tx.connection, project_id, operation_id)
+        await lock_instance(tx, caller.project_id, known.instance_id)
+    row = await operations.report_lock(tx.connection, caller.project_id, operation_id)
     if row is not None:
         operations.require_bound(row, identity.bound_apps(caller))
     operation = operations.require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
     if operation.status == "claimed":
-        about = InstanceRef(operation.instance_id, operation.tenant_id, project_id, operation.app_slug)
+        about = InstanceRef(operation.instance_id, operation.tenant_id, caller.project_id, operation.app_slug)
         await record_events(tx, about, [("operation.running", operation_id, {"kind": operation.kind})])
     changed, news = await operations.renew_lease(tx, limits, operation, body)
     if news:
@@ -99,7 +99,7 @@ async def operation_report(
 
 
 async def operation_complete(
-    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationComplete
+    tx: Tx, limits: Limits, caller: Caller, operation_id: str, body: OperationComplete
 ) -> Operation:
     """Take the controller's word that it is done. After a teardown, and where members have readiness probes, the hosts are
     asked too, before it counts.
@@ -108,7 +108,7 @@ async def operation_complete(
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + limits.verify
     await operations.schedule(tx, [operation_id], min(deadline, tx.now + FIRST_LOOK))
-    locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _apply_member_reports(locked, operation, body.members)
     if body.runtime is not None:
@@ -133,14 +133,16 @@ async def _await_hosts(locked: LockedInstance, operation: OperationRow, deadline
         return None
     phase = VERIFYING if proving else PROBING
     waiting = await operations.await_proof(locked.tx, operation, max(deadline, ready_by or deadline), phase)
-    await end_access(locked.tx, operation.id)  # the controller is done: what is looked at stays as it is
+    await end_access(
+        locked.tx, operation.id
+    )  # the controller is done, and must not change a host that is being checked
     locked.add_event(f"operation.{phase}", operation.id, kind=operation.kind)
     return waiting
 
 
-async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: str, body: OperationFail) -> Operation:
-    """Take the controller's word that it did not work. Where somebody wanted it cancelled, that is what it is."""
-    locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
+async def operation_fail(tx: Tx, caller: Caller, operation_id: str, body: OperationFail) -> Operation:
+    """Record the controller's report that the operation failed. If its cancellation was requested, it ends as cancelled."""
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     told = body.failure
     next_step = told.next_step or "Read the steps; correct what they name, and ask for it again."
@@ -154,11 +156,9 @@ async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: 
     return operation_of(ended, caller)
 
 
-async def operation_give_back(
-    tx: Tx, caller: Caller, project_id: str, operation_id: str, lease_token: str
-) -> Operation:
+async def operation_give_back(tx: Tx, caller: Caller, operation_id: str, lease_token: str) -> Operation:
     """Offer the operation of a replica that ends in good order again, so that the next one need not wait for its lease."""
-    locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
+    locked, operation = await lock_operation(tx, caller.project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, lease_token)
     changed = await offer_again(locked, operation)
     await locked.store()
@@ -169,7 +169,7 @@ async def operation_give_back(
 async def offer_again(locked: LockedInstance, operation: OperationRow) -> OperationRow:
     """Take the operation from its controller and offer it to another replica. The caller stores the instance."""
     changed = await operations.release_lease(locked.tx, operation)
-    await end_access(locked.tx, operation.id)  # its controller is out of the hosts, also if nobody resumes it
+    await end_access(locked.tx, operation.id)  # its controller loses access to the hosts, even if no replica resumes it
     locked.add_event("operation.pending", operation.id, kind=operation.kind, attempt=operation.attempt)
     if operation.parent_id is not None:
         await update_bulk_operation(locked, operation.parent_id)
@@ -200,7 +200,7 @@ def _apply_member_reports(
 
 
 def _why(report: MemberReport, failure: FailureDocument | None) -> FailureDocument:
-    if failure is not None:  # the operation's code says where it comes from
+    if failure is not None:  # the code of the operation's failure names the cause
         return {**failure, "message": report.message or failure["message"]}
     message = report.message or f"The controller says that it is {report.status}."
     step = "Recover the member, replace it, or remove it."

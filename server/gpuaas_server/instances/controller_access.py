@@ -6,6 +6,7 @@ from datetime import datetime
 from gpuaas_server.access import service as access
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.service import ComponentDocument
 from gpuaas_server.controllers import service as controllers
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import member_queries, queries
@@ -23,17 +24,16 @@ Json = dict[str, object]
 async def leased_operation(
     connection: Connection,
     caller: Caller,
-    project_id: str,
     operation_id: str,
     lease_token: str,
     actor: Actor,
     now: datetime,
 ) -> LeasedOperation:
     """The operation that this caller holds the lease of, or the problem that says why not."""
-    row = await operations.find_operation(connection, project_id, operation_id)
+    row = await operations.find_operation(connection, caller.project_id, operation_id)
     operations.require_bound(row, identity.bound_apps(caller))
     operation = operations.require_lease(actor, now, row, operation_id, lease_token)
-    instance = await queries.instance_show(connection, project_id, operation.instance_id)
+    instance = await queries.instance_show(connection, caller.project_id, operation.instance_id)
     if instance is None:
         raise not_found("instance", operation.instance_id)
     members = await member_queries.members_living(connection, instance.id)
@@ -41,18 +41,18 @@ async def leased_operation(
     mine = [m for m in members if operation.target == "instance" or m.id in named]
     attempted = instance.attempted if operation.kind in CHANGES_VERSION else None
     version = attempted or instance.current_version()
-    owners = {member.allocation_id: member.place_project_id or project_id for member in members}
+    owners = {member.allocation_id: member.place_project_id or caller.project_id for member in members}
     opened = allocations_opened(version["manifest"]["components"], members, mine)
     if (
         caller.by_consent
-    ):  # a machine of a project that the consent does not name stays shut, whoever's instance is on it
+    ):  # the consent must name the allocation's own project, even if the instance belongs to another one
         covered = await controllers.projects_covered(connection, operation.tenant_id, operation.app_slug, actor.id)
         opened = tuple(one for one in opened if covered is None or owners[one] in covered)
     return LeasedOperation(
         operation_id,
         operation.instance_id,
         operation.tenant_id,
-        project_id,
+        caller.project_id,
         operation.app_slug,
         operation.kind,
         opened,
@@ -65,24 +65,20 @@ async def leased_operation(
 
 
 def allocations_opened(
-    components: Sequence[Json], members: Sequence[MemberRow], mine: Sequence[MemberRow]
+    components: Sequence[ComponentDocument], members: Sequence[MemberRow], mine: Sequence[MemberRow]
 ) -> tuple[str, ...]:
     """The machines of the members that the operation works on, and of the components that these depend on.
 
     A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is. Where
     a component says `opens_dependents`, those who depend on it are opened too: they have to follow a new head.
     """
-    depends = {str(component["key"]): _words(component.get("depends_on")) for component in components}
-    leading = {component["key"] for component in components if component.get("opens_dependents") is True}
+    depends = {component["key"]: component.get("depends_on", []) for component in components}
+    leading = {component["key"] for component in components if component.get("opens_dependents", False)}
     keys = {member.component_key for member in mine}
     near = {head for key in keys for head in depends.get(key, ())}
     near |= {key for key, heads in depends.items() if keys & leading & set(heads)}
     wanted = [*mine, *(member for member in members if member.component_key in near)]
     return tuple(sorted({member.allocation_id for member in wanted if not member.host_gone}))
-
-
-def _words(listed: object) -> list[str]:
-    return [str(word) for word in listed] if isinstance(listed, list | tuple) else []
 
 
 async def end_access(tx: Tx, operation_id: str) -> None:

@@ -10,7 +10,7 @@ from gpuaas_server.instances.controller_schemas import (
     ControllerProject,
     ControllerVersion,
 )
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_completion import concerned_members
 from gpuaas_server.instances.rows import InstanceRow, MemberRow, VersionDocument
 from gpuaas_server.kernel.caller import Caller
@@ -39,6 +39,7 @@ def _instance(row: InstanceRow) -> ControllerInstance:
     same = ("id", "name", "app_slug", "status", "generation", "inputs", "placement_intent", "runtime", "access_bundle")
     return ControllerInstance(
         **{name: getattr(row, name) for name in same},
+        created_at=row.created_at,
         version=_version(row.current_version()),
         projects=[ControllerProject(**one) for one in row.projects],
     )
@@ -49,7 +50,7 @@ def _version(document: VersionDocument) -> ControllerVersion:
         version=document["version"],
         runtime_version=document["runtime_version"],
         digest=document["digest"],
-        manifest=document["manifest"],
+        manifest=dict(document["manifest"]),
     )
 
 

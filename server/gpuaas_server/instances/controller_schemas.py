@@ -72,6 +72,7 @@ class ControllerInstance(BaseModel):
     placement_intent: list[dict[str, str]] = Field(description="Pairs of component_key and allocation_id.")
     runtime: dict[str, object] | None = Field(description="What you reported last.")
     access_bundle: dict[str, object] | None = Field(description="What you reported last.")
+    created_at: datetime = Field(description="When the instance was created. Usage before it is refused.")
 
 
 class ClaimedOperation(BaseModel):
@@ -186,3 +187,17 @@ class OperationFail(Leased):
     members: Members = Field(
         default=[], description="What you know of the members. The platform decides the status of the others."
     )
+
+
+class ServedInstance(BaseModel):
+    """A running instance, as its controller lists it."""
+
+    id: str
+    tenant_id: str
+    project_id: str = Field(description="Project of the instance; use it in the path of further calls.")
+    name: str
+    app_slug: str
+    version: str
+    status: str
+    operation_id: str | None = Field(description="Live operation on the whole instance; null if there is none.")
+    generation: int

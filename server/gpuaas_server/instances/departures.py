@@ -5,7 +5,7 @@ release does not wait for ever, and its wipe takes away whatever is left.
 """
 
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_start import Target, start_instance_operation, start_member_operations
 from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.kernel.ids import new_id
@@ -17,7 +17,7 @@ RELEASE_SECONDS = 900
 
 
 async def start_departures(locked: LockedInstance) -> None:
-    """Start the departures that the operation which has just ended was in the way of, and wake the allocations."""
+    """Start the departures that waited for the operation which has just ended, and wake the allocations."""
     leaving = leaving_members(locked)
     if not leaving:
         return

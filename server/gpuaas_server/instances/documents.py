@@ -22,13 +22,13 @@ def _storable(value: dict[str, object]) -> dict[str, object]:
         written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except ValueError as error:
         raise _refused("is not JSON in UTF-8") from error
-    if b"\\u0000" in written.replace(b"\\\\", b""):  # and not a backslash that somebody wrote before "u0000"
+    if b"\\u0000" in written.replace(b"\\\\", b""):  # an escaped backslash before "u0000" is no NUL
         raise _refused("contains a NUL character")
     return value
 
 
 def _refused(why: str) -> Problem:
-    """A schema could not forbid it, so the problem has a code of its own."""
+    """Return the refusal. No schema could forbid such a document, so the refusal has its own code."""
     return Problem("document_invalid", f"A document in the request {why}.")
 
 

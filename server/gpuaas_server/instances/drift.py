@@ -5,21 +5,17 @@ was well for a while starts again from the first pause.
 """
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gpuaas_server.instances.drift_rows import DriftDocument, DriftedMember, ObstacleDocument
+from gpuaas_server.instances.drift_rows import Drift, DriftedMember, ObstacleDocument
 from gpuaas_server.instances.member_problems import REPORTED_CODES, problem_of
 from gpuaas_server.instances.readiness import CODES as READINESS_CODES
 from gpuaas_server.instances.rows import MemberRow
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import Failure
 
 BUDGET = 3  # attempts in a window
-WINDOW = timedelta(hours=1)
-FIRST_PAUSE = timedelta(seconds=5)  # from the notice to the first attempt: what passes by itself needs none
-BACK_OFF = timedelta(
-    minutes=1
-)  # from the end of the first attempt to the second; each further pause is four times as long
 WELL_FOR = timedelta(minutes=30)  # after so long without drift, the pauses begin anew and a stop is over
 MOST_NAMED = 50
 # What an app's controller can mend: that it reported a member itself, or that a probe does not pass. A member that failed in
@@ -27,78 +23,6 @@ MOST_NAMED = 50
 MENDABLE = REPORTED_CODES | frozenset(READINESS_CODES)
 # An app that does not take the operation will not take it the next time.
 HOPELESS = frozenset({"not_supported"})
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """What is known of the drift of one instance, and of the attempts to mend it."""
-
-    revision: int = 0
-    noticed_at: datetime | None = None
-    cleared_at: datetime | None = None
-    members: tuple[DriftedMember, ...] = ()
-    attempts: tuple[datetime, ...] = ()
-    streak: int = 0
-    operation_id: str | None = None
-    last_operation_id: str | None = None
-    ended_at: datetime | None = None
-    next_attempt_at: datetime | None = None
-    blocked: ObstacleDocument | None = None
-    stopped: ObstacleDocument | None = None
-
-    @classmethod
-    def of(cls, document: DriftDocument | None) -> "Drift":
-        if document is None:
-            return cls()
-        return cls(
-            revision=document["revision"],
-            noticed_at=_time(document["noticed_at"]),
-            cleared_at=_time(document["cleared_at"]),
-            members=tuple(document["members"]),
-            attempts=tuple(datetime.fromisoformat(at) for at in document["attempts"]),
-            streak=document["streak"],
-            operation_id=document["operation_id"],
-            last_operation_id=document["last_operation_id"],
-            ended_at=_time(document["ended_at"]),
-            next_attempt_at=_time(document["next_attempt_at"]),
-            blocked=document["blocked"],
-            stopped=document["stopped"],
-        )
-
-    def document(self) -> DriftDocument:
-        return {
-            "revision": self.revision,
-            "noticed_at": _text(self.noticed_at),
-            "cleared_at": _text(self.cleared_at),
-            "members": list(self.members),
-            "attempts": [at.isoformat() for at in self.attempts],
-            "streak": self.streak,
-            "operation_id": self.operation_id,
-            "last_operation_id": self.last_operation_id,
-            "ended_at": _text(self.ended_at),
-            "next_attempt_at": _text(self.next_attempt_at),
-            "blocked": self.blocked,
-            "stopped": self.stopped,
-        }
-
-    def recent(self, now: datetime) -> tuple[datetime, ...]:
-        """The attempts that count against the budget."""
-        return tuple(at for at in self.attempts if at > now - WINDOW)
-
-    def due_at(self) -> datetime | None:
-        """When the next attempt may begin; None while there is no drift."""
-        if self.noticed_at is None:
-            return None
-        first = self.noticed_at + FIRST_PAUSE
-        if self.streak == 0 or self.ended_at is None:
-            return first
-        return max(first, self.ended_at + pause_after(self.streak))
-
-
-def pause_after(streak: int) -> timedelta:
-    """The pause after so many attempts in a row."""
-    pause: timedelta = BACK_OFF * 4 ** (streak - 1)
-    return min(pause, WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +127,7 @@ def _noticed(view: DriftView, now: datetime) -> tuple[Drift, tuple[str, ...]]:
 
 
 def end_attempt(drift: Drift, status: str, failure: Failure | None, now: datetime) -> Drift:
-    """Note how an attempt ended. Somebody who cancels one does not want the next one."""
+    """Record how an attempt ended. If a person cancelled it, the attempts stop."""
     ended = replace(drift, operation_id=None, ended_at=now)
     if status == "cancelled":
         return replace(ended, stopped=_stop("cancelled", "The reconcile that the platform requested was cancelled"))
@@ -234,11 +158,3 @@ def _stop(code: str, what: str) -> ObstacleDocument:
         "next_step": "Read the operation's steps and the members' logs and mend the cause; then set the reconcile policy to"
         " `auto` again. After 30 minutes without drift it starts again by itself.",
     }
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _text(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import drift
-from gpuaas_server.instances.drift import Drift, DriftStep
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.drift import DriftStep
+from gpuaas_server.instances.drift_rows import Drift
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.failures import Failure

@@ -16,7 +16,7 @@ POLICY = (
 
 class InstanceUpdate(Body):
     reconcile_policy: ReconcilePolicy = Field(
-        description=f"{POLICY} Setting it, also to the value that it has, starts attempts again that had stopped."
+        description=f"{POLICY} Setting it, even to its present value, resumes attempts that had stopped."
     )
 
 

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from gpuaas_server.instances.drift import BUDGET, Drift
+from gpuaas_server.instances.drift import BUDGET
+from gpuaas_server.instances.drift_rows import Drift
 from gpuaas_server.instances.drift_schemas import DriftMember, InstanceDrift
 from gpuaas_server.instances.rows import InstanceRow
 

@@ -4,13 +4,13 @@ A work row derives them, since tenants are many: in portions, each of which asks
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.catalog import service as catalog
-from gpuaas_server.instances import queries, version_gate
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances import queries, version_check
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_completion import refuse_unclaimed
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 
 WORK = "instance_flag"
 PORTION = 50
@@ -49,14 +49,14 @@ async def load_portion(connection: Connection, subject: str) -> FlagPortion:
     elif first == "tenant":
         ids = await queries.ids_of_tenant(connection, second, after, PORTION)
     else:
-        versions = await catalog.versions_naming(connection, first, second)
+        versions = [one.version_id for one in await catalog.versions_naming(connection, [first], second)]
         ids = await queries.ids_with_artifact(connection, (first, second), versions, after, PORTION)
     return FlagPortion(f"{first} {second}", ids)
 
 
 async def derive_flags(locked: LockedInstance) -> None:
     """Store the flags that the instance's versions have now, if they differ from before."""
-    flags = await version_gate.flags_of(locked.tx.connection, locked.row)
+    flags = await version_check.flags_of(locked.tx.connection, locked.row)
     before = {flag["code"] for flag in locked.row.flags}
     if flags == locked.row.flags:
         return

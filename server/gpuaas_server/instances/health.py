@@ -1,13 +1,14 @@
-"""Controllers report health on their own schedule. One that falls silent is not believed any more (see reconciler.py)."""
+"""Controllers report health on their own schedule. When one falls silent, its last report no longer counts (jobs.py)."""
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
-from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_instance
+from gpuaas_server.instances.health_schemas import HealthAccepted, HealthReport, MemberHealth
+from gpuaas_server.instances.locked_instance import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
 from gpuaas_server.instances.member_problems import REPORTED_CODES
 from gpuaas_server.instances.readiness import CODES as READINESS_CODES
 from gpuaas_server.instances.rows import MemberRow
-from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
+from gpuaas_server.instances.schemas import HealthReason
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -17,13 +18,11 @@ from gpuaas_server.work import leases
 WORK = "instance_health"
 
 
-async def instance_health_report(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: HealthReport
-) -> HealthAccepted:
+async def instance_health_report(tx: Tx, caller: Caller, instance_id: str, body: HealthReport) -> HealthAccepted:
     """Accept a report only for the generation that the controller looked at: an older one says nothing about the present."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     row = locked.row
     if row.app_slug not in identity.bound_apps(caller):
         raise Problem(
@@ -33,11 +32,14 @@ async def instance_health_report(
         raise Problem("conflict", "The instance is decommissioned.")
     if body.generation != row.generation:
         raise Problem("stale_generation", f"The instance is at generation {row.generation}: read it again.")
+    if body.expected_runtime is not None and body.expected_runtime != (row.runtime or {}):
+        raise Problem("stale_generation", "The runtime has changed since you read it: read the instance again.")
     watched = row.reported_at is not None and row.reported_at + REPORT_LIFE > tx.now
     for told in body.members:
         _apply_member_report(locked, told)
-    reasons = [reason.document() for reason in body.reasons]
-    locked.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
+    if body.status is not None:
+        reasons = [reason.document() for reason in body.reasons]
+        locked.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
     if body.runtime is not None and body.runtime != row.runtime:
         locked.note(runtime=body.runtime)
     if body.access_bundle is not None and body.access_bundle != row.access_bundle:
@@ -45,7 +47,7 @@ async def instance_health_report(
     if body.mode is not None and (mode := body.mode.document()) != row.mode:
         locked.change(mode=mode)  # it decides what may be asked
     stored = await locked.store()
-    if not watched:
+    if body.status is not None and not watched:
         await leases.enqueue(tx, WORK, [instance_id], run_at=tx.now + REPORT_LIFE)
     tx.audited = True  # a change of health is an event; a thousand reports that nothing changed are none
     return HealthAccepted(
@@ -71,10 +73,10 @@ def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
         return
     if told.status == "ready":
         unready = member.failure is not None and member.failure["code"] in READINESS_CODES
-        if member.status != "ready" and not unready:  # what a host's probe says is not mended by the app's word
+        if member.status != "ready" and not unready:  # the app's report does not override the host's probe
             locked.set_member_status(member, "ready")
         return
-    message = told.message or f"The controller says that it is {told.status}."
+    message = told.message or f"The controller reports that it is {told.status}."
     step = "Recover the member, replace it, or remove it."
     failure = Failure(f"member_{told.status}", message, step, True).document()
     if (told.status, failure) != (member.status, member.failure):

@@ -1,20 +1,20 @@
 """The secrets of an instance, for people: list them, give a value, have one made anew. No value is ever shown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.service import DeclaredSecret, Manifest, declared_secrets
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries, secret_queries, secret_rotation
-from gpuaas_server.instances.locked import LockedInstance, lock_instance
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance
 from gpuaas_server.instances.operation_requests import require_living
 from gpuaas_server.instances.rows import InstanceRow, NewInstance
-from gpuaas_server.instances.secret_rows import InstanceSecretRow
+from gpuaas_server.instances.secret_queries import InstanceSecretRow
 from gpuaas_server.instances.secret_schemas import InstanceSecret, InstanceSecretChanged, InstanceSecrets, SecretValue
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import service as operations
 from gpuaas_server.secrets import service as secrets
@@ -41,16 +41,16 @@ async def prepare_given(
 
 
 async def prepare_next(
-    platform: Platform, scope: Scope, tenant_id: str, project_id: str, instance_id: str, name: str, value: SecretValue
+    platform: Platform, scope: Scope, caller: Caller, instance_id: str, name: str, value: SecretValue
 ) -> GivenValue:
     """Seal a value for a secret that may have one already."""
     content = value.content(name)
     async with platform.database.connection(scope) as connection:
-        if await queries.instance_show(connection, project_id, instance_id) is None:
+        if await queries.instance_show(connection, caller.project_id, instance_id) is None:
             raise not_found("instance", instance_id)
         known = (await secret_queries.secrets_of(connection, instance_id)).get(name)
     ref = None if known is None else SecretRef(known.secret_id, known.version + 1)
-    owner = SecretOwner(tenant_id, project_id, PURPOSE)
+    owner = SecretOwner(caller.tenant_id, caller.project_id, PURPOSE)
     return GivenValue(name, await secrets.secret_prepare(platform, owner, content, ref))
 
 
@@ -74,10 +74,8 @@ async def keep_at_launch(tx: Tx, row: NewInstance, manifest: Manifest, given: Se
         await secret_queries.secret_put(tx.connection, _row(tx, row, one))
 
 
-async def instance_secret_list(
-    connection: Connection, caller: Caller, project_id: str, instance_id: str
-) -> InstanceSecrets:
-    row = await queries.instance_show(connection, project_id, instance_id, identity.visible_apps(caller))
+async def instance_secret_list(connection: Connection, caller: Caller, instance_id: str) -> InstanceSecrets:
+    row = await queries.instance_show(connection, caller.project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
     known = await secret_queries.secrets_of(connection, instance_id)
@@ -85,11 +83,9 @@ async def instance_secret_list(
     return InstanceSecrets(instance_id=instance_id, items=items)
 
 
-async def instance_secret_set(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, given: GivenValue
-) -> InstanceSecretChanged:
+async def instance_secret_set(tx: Tx, caller: Caller, instance_id: str, given: GivenValue) -> InstanceSecretChanged:
     """Keep a value that a person gives. Members get it by a reconcile, as soon as nothing else works on the instance."""
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     require_living(locked)
     declared = _declared(locked.row, given.name)
     if declared.source != "given":
@@ -104,10 +100,10 @@ async def instance_secret_set(
 
 
 async def instance_secret_rotate(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, name: str, reason: str | None
+    tx: Tx, caller: Caller, instance_id: str, name: str, reason: str | None
 ) -> InstanceSecretChanged:
     """Have a generated value made anew, by a reconcile, as soon as nothing else works on the instance."""
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     require_living(locked)
     declared = _declared(locked.row, name)
     if declared.source != "generated":
@@ -128,7 +124,7 @@ async def _changed(
     known = (await secret_queries.secrets_of(connection, row.id)).get(declared.key)
     operation = None
     if operation_id is not None:
-        operation = await operations.operation_show(connection, caller, row.project_id, operation_id)
+        operation = await operations.operation_show(connection, caller, operation_id)
     return InstanceSecretChanged(secret=_shown(row, declared, known, caller), operation=operation)
 
 

@@ -1,7 +1,7 @@
 """The checks before a launch: the version, its inputs, and the allocations. A refusal names all reasons at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from gpuaas_server.allocations import service as allocations
@@ -13,6 +13,7 @@ from gpuaas_server.instances.rows import BusyAllocation, InstanceRow, MemberRow,
 from gpuaas_server.instances.schemas import HealthReason, Placement
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.json_text import as_json
 
@@ -41,11 +42,34 @@ class Version:
 
 
 async def choose_version(
-    connection: Connection, tenant_id: str, project_id: str, slug: str, version: str | None
+    connection: Connection,
+    tenant_id: str,
+    project_id: str,
+    slug: str,
+    version: str | None,
+    *,
+    own_draft: bool = False,
 ) -> Version:
-    """Find the version that may be launched here now, or raise the problem with every reason against it."""
-    found = await catalog.launchable(connection, tenant_id, slug, version, project_id)
+    """Find the version that may be launched here now, or raise the problem with every reason against it. `own_draft`: as if
+    a draft of the project were on trial.
+    """
+    found = await catalog.launchable(connection, tenant_id, slug, version, project_id, own_draft=own_draft)
     return Version(found.app_id, found.version_id, found.manifest, found.digest, found.publisher_project_id)
+
+
+async def complete_version(
+    connection: Connection, tenant_id: str, project_id: str, version: Version, inputs: dict[str, Any]
+) -> Version:
+    """Fill in what people answer at launch, after `check_inputs`. An image of their own passes the compatibility check, too."""
+    document = version.manifest.document
+    made = replace(version, manifest=from_document(catalog.completed(document, inputs)))
+    image = catalog.chosen_image(document, inputs)
+    if image is None:
+        return made
+    reasons = await catalog.image_refusals(connection, tenant_id, project_id, image, project_id)
+    if reasons:
+        raise catalog.not_launchable(version.manifest.slug, reasons)
+    return replace(made, digest=image, publisher_project_id=project_id)
 
 
 async def notices_of(connection: Connection, version_id: str) -> list[HealthReason]:
@@ -60,6 +84,7 @@ async def notices_of(connection: Connection, version_id: str) -> list[HealthReas
 def check_inputs(manifest: Manifest, values: dict[str, Any]) -> None:
     catalog.check_inputs(manifest.inputs, values)
     catalog.check_footprints(manifest.document, values)
+    catalog.check_profile_inputs(manifest.document, values)
 
 
 def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
@@ -104,7 +129,7 @@ async def check_placements(
     found = catalog.placement_refusals(
         manifest, facts, members, adding=instance_id is not None, project_id=project_id, served=served
     )
-    if unknown:  # what is too few without them is too few because of them
+    if unknown:  # the unknown allocations cause these refusals, so the refusals say nothing new
         found = [one for one in found if one.code not in ("component_count_low", "members_missing", "placement_empty")]
     catalog.refuse_placement([*unknown, *found])
 

@@ -1,6 +1,5 @@
 """Where the log of a member is: its allocation's host, the units that the app names, and since when they are its own."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.allocations.service import allocation_hosts
@@ -10,6 +9,7 @@ from gpuaas_server.instances import member_queries, queries
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 
 SERVED = ("active", "unhealthy")
@@ -29,12 +29,10 @@ class LogTarget:
     units: tuple[str, ...]
 
 
-async def log_target(
-    connection: Connection, caller: Caller, project_id: str, instance_id: str, member_id: str | None
-) -> LogTarget:
+async def log_target(connection: Connection, caller: Caller, instance_id: str, member_id: str | None) -> LogTarget:
     """Find the member's log. Only the instance's own project reads it: others that it serves would see each other's lines."""
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
-    if row is None or row.project_id != project_id:
+    row = await queries.instance_seen(connection, caller.project_id, instance_id, identity.visible_apps(caller))
+    if row is None or row.project_id != caller.project_id:
         raise not_found("instance", instance_id)
     member = await _member(connection, instance_id, member_id)
     units = _units(row)

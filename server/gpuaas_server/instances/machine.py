@@ -7,11 +7,12 @@ created → starting → running → stopping → stopped
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.instances.member_problems import MemberProblem
-from gpuaas_server.instances.rows import ReasonDocument
-from gpuaas_server.operations.service import BRINGS_CURRENT, INSTANCE_KINDS, KINDS, MEMBER_KINDS, Kind
+from gpuaas_server.instances.rows import ClosedDocument, ModeDocument, ReasonDocument
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.operations.service import ADD, BRINGS_CURRENT, CLOSABLE, INSTANCE_KINDS, KINDS, MEMBER_KINDS, Kind
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -32,13 +33,12 @@ HEALTH_REPORTABLE = ("ready", "degraded", "failed")
 
 def status_asked(kind: str, status: str) -> str:
     """The instance's status from the moment an operation is asked for."""
-    if kind == "deploy":
-        return "created" if status == "created" else "starting"
-    return KINDS[kind].instance_asked or status
+    row = KINDS[kind]
+    return status if status == "created" and row.instance_begun else row.instance_asked or status
 
 
 def status_begun(kind: str, status: str) -> str:
-    return "starting" if kind == "deploy" else status
+    return KINDS[kind].instance_begun or status
 
 
 def status_done(kind: str) -> str:
@@ -47,9 +47,13 @@ def status_done(kind: str) -> str:
 
 def status_broken(kind: str, before: str, begun: bool) -> str:
     """The status after an operation that did not succeed. One that was never claimed changed nothing, except a first deploy."""
-    if kind == "deploy" or (begun and KINDS[kind].breaking):
-        return "failed"
-    return before
+    row = KINDS[kind]
+    return "failed" if row.breaking and (begun or row.breaking_unclaimed) else before
+
+
+def kind_for_member(kind: str, is_new: bool) -> str:
+    """The kind that an operation is for one of its members: a replacement adds its new member."""
+    return ADD if is_new else kind
 
 
 def member_done(kind: str, status: str, host_gone: bool = False) -> str:
@@ -57,17 +61,15 @@ def member_done(kind: str, status: str, host_gone: bool = False) -> str:
 
     Upgrade, repair and the like leave alone what works; a member without a host has nothing to stop.
     """
-    done = KINDS[kind].member_done
-    if done == "removed" or (kind == "stop" and not host_gone):
-        return done
-    return done if status in IN_BETWEEN else status
+    row = KINDS[kind]
+    if row.overrules_reports and (not host_gone or row.member_done == "removed"):
+        return row.member_done
+    return row.member_done if status in IN_BETWEEN else status
 
 
 def member_broken(kind: str, status: str) -> str:
-    """The member's status after failure, never one in between. A member that could not be drained still serves."""
-    if status not in IN_BETWEEN:
-        return status
-    return "degraded" if kind == "drain" and status == "draining" else "failed"
+    """The member's status after failure, never one in between."""
+    return KINDS[kind].member_broken if status in IN_BETWEEN else status
 
 
 def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll_back: bool) -> list[str]:
@@ -75,7 +77,7 @@ def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll
     if gone or busy:
         return []
     verbs = [name for name in INSTANCE_KINDS if _open_in(KINDS[name], status, deployed)]
-    return [verb for verb in verbs if verb != "rollback" or can_roll_back]
+    return [verb for verb in verbs if can_roll_back or not KINDS[verb].needs_previous]
 
 
 def _open_in(kind: Kind, status: str, deployed: bool) -> bool:
@@ -105,6 +107,30 @@ def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: 
     """List the kinds that could be asked for on a member; `changeable`: members_changeable of its instance."""
     possible = [kind for kind in MEMBER_KINDS if changeable and not busy and status in KINDS[kind].member_from]
     return [kind for kind in possible if kind not in BRINGS_CURRENT or not untrusted]
+
+
+# What the controller closes in the present mode of its instance. Only the app knows its modes; a request that could not succeed
+# is refused at once, with the app's own words, and clients do not offer it.
+CLOSABLE_VERBS = tuple(kind for kind in INSTANCE_KINDS if kind in CLOSABLE)
+
+
+def closed(mode: ModeDocument | None, kind: str, component_key: str | None = None) -> ClosedDocument | None:
+    """The entry that closes the kind: for this component, or for all."""
+    for entry in mode.get("closed", ()) if mode else ():
+        if entry["kind"] == kind and entry.get("component_key") in (None, component_key):
+            return entry
+    return None
+
+
+def open_kinds(mode: ModeDocument | None, kinds: Iterable[str], component_key: str | None = None) -> list[str]:
+    return [kind for kind in kinds if closed(mode, kind, component_key) is None]
+
+
+def refuse_closed(mode: ModeDocument | None, kind: str, component_keys: Iterable[str | None] = (None,)) -> None:
+    for key in component_keys:
+        entry = closed(mode, kind, key)
+        if mode is not None and entry is not None:
+            raise Problem("closed_in_mode", f"{entry['message']} {entry['next_step']}", {"mode": mode["name"], **entry})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +175,7 @@ MOST_REASONS = 20
 MOST_MEMBERS_NAMED = 50
 
 
-def judge(view: InstanceView) -> Health:
+def derive_health(view: InstanceView) -> Health:
     """Derive health, with every reason, from the status, the members, the controller's report and the flags."""
     found = list(_verdicts(view))
     worst = max((status for status, _ in found), key=_ORDER.index, default="healthy")
@@ -210,7 +236,9 @@ def _of_members(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     there = [member for member in view.members if member.problem is None or member.problem.health != "unhealthy"]
     ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
-        if ready[key] < needed and not view.busy and view.status != "failed":  # its failure says it already
+        if (
+            ready[key] < needed and not view.busy and view.status != "failed"
+        ):  # a failed instance already shows its failure
             message = f"{ready[key]} of at least {needed} members of {key} are ready."
             found.append(("unhealthy", _reason("too_few_members", message, component_key=key)))
     for member in view.members:
@@ -242,6 +270,12 @@ def _reason(
     if component_key is not None:
         reason["component_key"] = component_key
     return reason
+
+
+def bound_shape(shapes: Sequence[str | None]) -> str | None:
+    """Return the one shape of the members' allocations, `mixed` where there are several, None without members."""
+    known = {shape for shape in shapes if shape is not None}
+    return "mixed" if len(known) > 1 else next(iter(known), None)
 
 
 def counted(members: Sequence[MemberView]) -> dict[str, int]:

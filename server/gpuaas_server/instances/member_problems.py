@@ -1,9 +1,9 @@
 """The health of a member, from its status and from what the platform knows of its host and its probes. Pure."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.instances.rows import MemberRow, ReasonDocument
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.schemas import HealthStatus
 
 # The codes of failures that a controller has reported outside a failed operation.

@@ -71,7 +71,7 @@ async def member_ordinal(connection: Connection, member_id: str) -> int | None:
 async def operations_referenced(
     connection: Connection, instance_ids: Sequence[str], operation_ids: Sequence[str]
 ) -> set[str]:
-    """Find those that an instance, or a member that is not gone, names as its last one."""
+    """Find the operations that an instance, or a member that is not gone, names as its last one."""
     found = await fetch_values(
         connection,
         str,

@@ -6,16 +6,15 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, member_queries, queries, served_projects
 from gpuaas_server.instances.launch import LockedAllocations
-from gpuaas_server.instances.locked import LockedInstance, lock_instance
-from gpuaas_server.instances.machine import members_changeable
-from gpuaas_server.instances.member_gate import LEAVING_KINDS, Departure, departure_refusals, refuse_departure
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance
+from gpuaas_server.instances.machine import members_changeable, refuse_closed
+from gpuaas_server.instances.member_check import Departure, departure_refusals, refuse_departure
 from gpuaas_server.instances.member_operation_schemas import MemberOperationCreate
-from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_living, require_no_instance_operation
 from gpuaas_server.instances.operation_start import Target, refuse_while_busy, start_member_operations
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.instances.schemas import InstanceMember, Placement
-from gpuaas_server.instances.version_gate import refuse_version
+from gpuaas_server.instances.version_check import refuse_version
 from gpuaas_server.instances.views import caller_over, member_of
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -23,9 +22,10 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, MEMBER_KINDS, OperationRequest
+from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, MAY_TAKE_NEEDED, MEMBER_KINDS, OperationRequest
 
 NO_ALLOCATIONS = LockedAllocations({}, {})
 _FIELDS = tuple(dict.fromkeys(name for kind in MEMBER_KINDS for name in KINDS[kind].fields))
@@ -34,33 +34,29 @@ _FIELDS = tuple(dict.fromkeys(name for kind in MEMBER_KINDS for name in KINDS[ki
 async def member_list(
     connection: Connection,
     caller: Caller,
-    project_id: str,
     instance_id: str,
     removed: bool,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[InstanceMember]:
-    instance = await _instance(connection, caller, project_id, instance_id)
-    place = None if after is None else await member_queries.member_ordinal(connection, after)
-    if after is not None and place is None:
+    instance = await _instance(connection, caller, instance_id)
+    place = None if page.after is None else await member_queries.member_ordinal(connection, page.after)
+    if page.after is not None and place is None:
         raise Problem("invalid_cursor")
-    rows = await member_queries.member_list(connection, instance_id, removed, place, limit + 1)
-    may = caller_over(instance, project_id, caller)
-    return Page[InstanceMember].of([member_of(row, instance, may) for row in rows], limit)
+    rows = await member_queries.member_list(connection, instance_id, removed, place, page.rows)
+    may = caller_over(instance, caller)
+    return Page[InstanceMember].of([member_of(row, instance, may) for row in rows], page)
 
 
-async def member_show(
-    connection: Connection, caller: Caller, project_id: str, instance_id: str, member_id: str
-) -> InstanceMember:
-    instance = await _instance(connection, caller, project_id, instance_id)
+async def member_show(connection: Connection, caller: Caller, instance_id: str, member_id: str) -> InstanceMember:
+    instance = await _instance(connection, caller, instance_id)
     row = await member_queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
-    return member_of(row, instance, caller_over(instance, project_id, caller))
+    return member_of(row, instance, caller_over(instance, caller))
 
 
-async def _instance(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> InstanceRow:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
+async def _instance(connection: Connection, caller: Caller, instance_id: str) -> InstanceRow:
+    row = await queries.instance_seen(connection, caller.project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
     return row
@@ -86,7 +82,7 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
         targets = await _replace(locked, body, named, allocations or NO_ALLOCATIONS)
     else:
         targets = [Target(new_id("op"), member) for member in named]
-        if body.kind == "remove":
+        if KINDS[body.kind].removes_members:
             locked.drop_from_intent(named)
     parameters: dict[str, object] = {"options": body.options} if body.options else {}
     request = OperationRequest(body.kind, body.reason, body.deadline_seconds, parameters, body.on_failure)
@@ -97,7 +93,7 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
     touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
     await served_projects.record_elsewhere(locked, "member_operation_create", touched, facts)
-    return await operations.operation_show(tx.connection, caller, project_id, operation_id)
+    return await operations.operation_show(tx.connection, caller, operation_id)
 
 
 async def _lock_allocations(
@@ -117,8 +113,10 @@ def _require_shape(body: MemberOperationCreate) -> None:
     wrong = [name for name in _FIELDS if bool(getattr(body, name)) != (name in needed)]
     if wrong:
         raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
-    if body.force and body.kind not in LEAVING_KINDS:
-        raise Problem("invalid_request", f"force is for {', '.join(LEAVING_KINDS)}; {body.kind} has nothing to force.")
+    if body.force and body.kind not in MAY_TAKE_NEEDED:
+        raise Problem(
+            "invalid_request", f"force is for {', '.join(MAY_TAKE_NEEDED)}; {body.kind} has nothing to force."
+        )
     if body.force and not body.reason:
         raise Problem("reason_required", "force needs a reason.")
 
@@ -135,7 +133,7 @@ def _check_departure(
     locked: LockedInstance, body: MemberOperationCreate, leaving: Sequence[MemberRow]
 ) -> dict[str, object]:
     """Refuse a departure that `min` or `depends_on` of the app forbids; return what was overridden, for the audit row."""
-    if body.kind not in LEAVING_KINDS:
+    if body.kind not in MAY_TAKE_NEEDED:
         return {}
     intent = {(one["component_key"], one["allocation_id"]) for one in locked.row.placement_intent}
     meant = [one for one in locked.living_members() if (one.component_key, one.allocation_id) in intent]

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from gpuaas_server.instances import controller_access, departures, drift_attempts, secret_rotation, watches
-from gpuaas_server.instances.locked import LockedInstance
-from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
+from gpuaas_server.instances.locked_instance import SMOKE_WORK, LockedInstance
+from gpuaas_server.instances.machine import kind_for_member, member_broken, member_done, status_broken, status_done
 from gpuaas_server.instances.rows import MemberRow
-from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
+from gpuaas_server.instances.version_check import flags_of, refuse_version, version_brought
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import CHANGES_VERSION, TEARDOWNS, ForcedDocument, OperationRow
+from gpuaas_server.operations.service import ADD, CHANGES_VERSION, KINDS, TEARDOWNS, ForcedDocument, OperationRow
+from gpuaas_server.work import leases
 
 
 def is_unclaimed(operation: OperationRow) -> bool:
@@ -27,7 +28,7 @@ def concerned_members(locked: LockedInstance, operation: OperationRow) -> list[M
 
 
 def members_torn_down(locked: LockedInstance, operation: OperationRow) -> list[MemberRow]:
-    """The members of whom nothing may be left on a host."""
+    """Return the members of which nothing may be left on a host."""
     return [member for member in concerned_members(locked, operation) if member.id != operation.new_member_id]
 
 
@@ -41,7 +42,7 @@ async def finish_operation(
     forced: ForcedDocument | None = None,
     follow: bool = True,
 ) -> OperationRow:
-    """End the operation, with everything that follows from it. `forced`: a teardown counts as done, on somebody's word."""
+    """End the operation, with everything that follows from it. `forced`: a person decided that a teardown counts as done."""
     told = None if reason is None else reason.document()
     ended = await operations.end_operation(locked.tx, operation, status, reason, forced)
     data = {"failure": reason.code} if reason else {}
@@ -55,7 +56,7 @@ async def finish_operation(
         await secret_rotation.destroy_replaced(locked, operation)
     else:
         _apply_failure(locked, operation, status, told)
-    if operation.kind in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew
+    if operation.kind in CHANGES_VERSION:  # the instance has another version now, so its flags are derived again
         locked.change(flags=await flags_of(locked.tx.connection, locked.row))
     if operation.attempt > 0:
         await controller_access.end_access(locked.tx, operation.id)
@@ -63,6 +64,7 @@ async def finish_operation(
     if follow and operation.parent_id is not None:
         await update_bulk_operation(locked, operation.parent_id)
     await departures.wake_allocations(locked, operation, leaving)
+    await leases.wake(locked.tx, SMOKE_WORK, [locked.id])
     if follow:
         await departures.start_departures(locked)
     if follow and (status == "succeeded" or not secret_rotation.is_rotation(operation)):
@@ -76,14 +78,14 @@ def apply_success(locked: LockedInstance, operation: OperationRow, verified: boo
         not member.host_gone for member in members_torn_down(locked, operation)
     )  # of a lost host it was noted then
     for member in concerned_members(locked, operation):
-        newcomer = member.id == operation.new_member_id
-        if kind in TEARDOWNS and not newcomer and not member.host_gone:
+        is_new = member.id == operation.new_member_id
+        if kind in TEARDOWNS and not is_new and not member.host_gone:
             locked.change_member(member, verified=verified)
-        locked.set_member_status(member, member_done("add" if newcomer else kind, member.status, member.host_gone))
+        locked.set_member_status(member, member_done(kind_for_member(kind, is_new), member.status, member.host_gone))
         _release_member(locked, member, operation)
     if operation.target == "instance":
         _apply_instance_success(locked, kind)
-    elif kind in ("remove", "replace") and left:
+    elif KINDS[kind].removes_members and left:
         secret_rotation.mark_secrets_stale(locked)
 
 
@@ -94,7 +96,7 @@ def _apply_instance_success(locked: LockedInstance, kind: str) -> None:
     if locked.row.deployed_at is None and status_done(kind) == "running":
         locked.change(deployed_at=locked.tx.now)
     locked.set_status(status_done(kind))
-    if kind == "decommission":
+    if KINDS[kind].ends_instance:
         locked.change(decommissioned_at=locked.tx.now, placement_intent=[])
         locked.add_event("instance.decommissioned")
 
@@ -112,15 +114,15 @@ def _change_version(locked: LockedInstance) -> None:
 def _apply_failure(locked: LockedInstance, operation: OperationRow, ended: str, told: FailureDocument | None) -> None:
     kind, begun = operation.kind, operation.attempt > 0
     for member in concerned_members(locked, operation):
-        newcomer = kind == "add" or member.id == operation.new_member_id
+        adds = kind_for_member(kind, member.id == operation.new_member_id) == ADD
         if begun:
             after = member_broken(kind, member.status)
             if after != member.status:
                 locked.set_member_status(member, after, told)
-        elif newcomer:  # nothing was ever done for it, so there is nothing to clean
+        elif adds:  # nothing was ever done for it, so there is nothing to clean
             locked.drop_from_intent([member])
             locked.set_member_status(member, "removed")
-        elif kind in ("remove", "replace"):
+        elif KINDS[kind].removes_members:
             locked.return_to_intent(member)
         _release_member(locked, member, operation)
     if operation.target == "instance":
@@ -159,7 +161,7 @@ async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> 
 
 def _gives_way(locked: LockedInstance, operation: OperationRow) -> bool:
     own = secret_rotation.is_rotation(operation) or drift_attempts.is_attempt(locked, operation)
-    return own or operation.kind in ("deploy", "add")
+    return own or KINDS[operation.kind].gives_way
 
 
 async def fail_without_hosts(locked: LockedInstance, why: Failure) -> None:

@@ -1,7 +1,7 @@
 """What must be true before a person's request may start an operation; every verb that starts one asks here."""
 
 from gpuaas_server.instances import drift_attempts, secret_rotation
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_completion import finish_operation, is_unclaimed
 from gpuaas_server.instances.operation_start import operation_in_progress, refuse_while_busy
 from gpuaas_server.kernel.errors import Problem
@@ -29,10 +29,10 @@ async def require_no_instance_operation(locked: LockedInstance) -> None:
 
 
 async def _set_own_aside(locked: LockedInstance) -> None:
-    """Cancel what the platform itself requested and no controller has claimed: what somebody asks for goes first, then a
-    rotation of secrets is due again, and drift that is still there is mended.
+    """Cancel what the platform itself requested and no controller has claimed: requests by people take precedence.
 
-    A rotation that is under way takes a moment, and the refusal says what it is.
+    Afterwards a rotation of secrets is due again, and drift that is still there is mended. A rotation that is under way
+    takes a moment, and the refusal says what it is.
     """
     if locked.row.operation_id is None:
         return

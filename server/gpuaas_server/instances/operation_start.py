@@ -1,10 +1,11 @@
 """Start operations: write the rows, mark the members that they work on. The caller has locked the instance."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.machine import status_asked
 from gpuaas_server.instances.rows import MemberRow
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations

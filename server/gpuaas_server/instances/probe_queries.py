@@ -1,12 +1,12 @@
 """The SQL of probe reports. It locks members and no instance: a thousand members may report in one moment."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gpuaas_server.instances.rows import ProbeReportDocument, WatchDocument
+from gpuaas_server.instances.probe_documents import ProbeReportDocument, WatchDocument
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.json_text import as_json
-from gpuaas_server.kernel.rows import fetch_all
+from gpuaas_server.kernel.rows import fetch_all, fetch_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,16 @@ async def probed_members(connection: Connection, node_id: str, member_ids: Seque
         " coalesce(i.operation_id, m.operation_id) AS operation_id FROM app_members m"
         " JOIN app_instances i ON i.id = m.instance_id"
         " WHERE m.id = ANY(%s) AND m.node_id = %s AND m.removed_at IS NULL AND NOT m.host_gone ORDER BY m.id",
+        (list(member_ids), node_id),
+    )
+
+
+async def members_elsewhere(connection: Connection, node_id: str, member_ids: Sequence[str]) -> list[str]:
+    """Find those of the members that live on other nodes."""
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT id FROM app_members WHERE id = ANY(%s) AND node_id <> %s ORDER BY id",
         (list(member_ids), node_id),
     )
 

@@ -1,16 +1,17 @@
 """What hosts say of the probes that they run. They report changes, and everything now and then.
 
-A tenant may control the host, so a report is that tenant's word about its own app, and changes nothing else: it is taken
+A tenant may control the host, so a report is only that tenant's claim about its own app, and changes nothing else: it is taken
 only for members on the host, for the probes that the host was asked to run.
 """
 
 from collections.abc import Sequence
 
 from gpuaas_server.instances.health import WORK as HEALTH_WORK
-from gpuaas_server.instances.probe_queries import ProbedMember, probe_reports_store, probed_members
+from gpuaas_server.instances.probe_documents import ProbeReportDocument, ProbeStateDocument
+from gpuaas_server.instances.probe_queries import ProbedMember, members_elsewhere, probe_reports_store, probed_members
 from gpuaas_server.instances.probe_schemas import MemberProbes, ProbeReport, ProbeReportAccepted, ReportedProbe
-from gpuaas_server.instances.rows import ProbeReportDocument, ProbeStateDocument
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import service as operations
 from gpuaas_server.work import leases
 
@@ -29,6 +30,11 @@ async def probe_report(tx: Tx, node_id: str, body: ProbeReport) -> ProbeReportAc
     tx.audited = True  # a change of health is an event; a thousand reports that nothing changed are none
     ended = [member_id for member_id in told if member_id not in known or _is_ended(known[member_id])]
     return ProbeReportAccepted(server_time=tx.now, ended=sorted(ended))
+
+
+async def foreign_members(connection: Connection, node_id: str, told: Sequence[str]) -> list[str]:
+    """List the members of other nodes that a host reported about. Its own agent never does that."""
+    return await members_elsewhere(connection, node_id, told) if told else []
 
 
 async def _wake(tx: Tx, news: Sequence[tuple[ProbedMember, ProbeReportDocument]]) -> None:

@@ -1,7 +1,6 @@
 """All SQL of app instances, the projects that they serve, and their timeline. That of members is in member_queries.py."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.types.json import Jsonb
@@ -17,8 +16,10 @@ from gpuaas_server.instances.rows import (
     TimelineEventRow,
 )
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import first_id_at
 from gpuaas_server.kernel.json_text import as_json
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -122,8 +123,7 @@ async def instance_list(
     connection: Connection,
     project_id: str,
     wanted: InstanceFilter,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
     apps: Sequence[str] | None = None,
 ) -> list[ListedInstanceRow]:
     """List the newest first, without the large columns. The clauses are ours; only values come from outside."""
@@ -138,7 +138,7 @@ async def instance_list(
             "id IN (SELECT instance_id FROM app_members WHERE allocation_id = %s AND removed_at IS NULL)",
             wanted.allocation_id,
         ),
-        ("id < %s", after),
+        ("id < %s", page.after),
     ):
         if value is not None:
             clauses.append(clause)
@@ -148,7 +148,7 @@ async def instance_list(
         ListedInstanceRow,
         f"SELECT {columns_of(ListedInstanceRow)} FROM app_instances"
         f" WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
-        [*values, limit],
+        [*values, page.rows],
     )
 
 
@@ -168,9 +168,33 @@ async def instance_change(
     )
 
 
-async def live_instances(connection: Connection, digest: str | None, version_id: str | None) -> int:
-    """Count over all tenants, by an SQL function that passes the tenant wall and tells nothing but the number."""
-    return await fetch_value(connection, int, "SELECT live_instances(%s, %s)", (digest, version_id)) or 0
+async def live_instances(connection: Connection, digest: str | None, version_ids: Sequence[str]) -> int:
+    """Count over all tenants, by an SQL function that passes the tenant wall and tells nothing but the number: those of the
+    versions of this artifact, if there is a digest, and those of further versions.
+    """
+    counted = await fetch_value(
+        connection,
+        int,
+        "SELECT (CASE WHEN %(digest)s::text IS NULL THEN 0 ELSE live_instances(%(digest)s, NULL) END"
+        " + coalesce((SELECT sum(live_instances(NULL, id)) FROM unnest(%(versions)s::text[]) AS id), 0))::bigint",
+        {"digest": digest, "versions": list(version_ids)},
+    )
+    return counted or 0
+
+
+async def digests_running(
+    connection: Connection, digests: Sequence[str], naming: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Return those of the digests with a live instance of any tenant: of a version of the artifact, or of a version that
+    names it (pairs of a digest and a version).
+    """
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT digest FROM unnest(%s::text[]) AS d(digest) WHERE live_instances(digest, NULL) > 0 UNION"
+        " SELECT digest FROM unnest(%s::text[], %s::text[]) AS n(digest, version) WHERE live_instances(NULL, version) > 0",
+        (list(digests), [digest for digest, _ in naming], [version for _, version in naming]),
+    )
 
 
 # The instances whose flags may change, of all tenants

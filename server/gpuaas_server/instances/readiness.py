@@ -5,15 +5,17 @@ says nothing by then, and a little longer, has not shown that its member is read
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from gpuaas_server.host_tasks.service import TaskRow
-from gpuaas_server.instances.rows import MemberRow, ProbeDocument
+from gpuaas_server.instances.probe_documents import ProbeDocument
+from gpuaas_server.instances.rows import MemberRow
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 
 REPORT_GRACE = timedelta(seconds=30)  # for the host's report of a probe that took all its time
-# Why a member is not ready, as its host sees it: the word of the app's controller does not mend it.
+# Why a member is not ready, as its host sees it: a report of the app's controller does not change it.
 CODES = ("readiness_timeout", "probe_not_run")
 
 

@@ -1,25 +1,20 @@
-"""The workers of instances: what happens when a lease lapses, a deadline passes, hosts have answered, or trust changes."""
+"""The reconciler of operations: what happens when a lease lapses, a deadline passes, or hosts have answered."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.controllers import service as controllers
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.service import TaskRow
-from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import flags, health, readiness, teardown, watches
+from gpuaas_server.instances import readiness, teardown, watches
 from gpuaas_server.instances.controller import offer_again
-from gpuaas_server.instances.flags import FlagPortion
-from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_any_instance, lock_instance_rows
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance_rows
 from gpuaas_server.instances.operation_completion import concerned_members, finish_operation
 from gpuaas_server.instances.readiness import Readiness
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import (
-    LEASED,
     PROBING,
     VERIFYING,
     Evidence,
@@ -29,9 +24,8 @@ from gpuaas_server.operations.service import (
     Step,
 )
 from gpuaas_server.receipts import service as proofs
-from gpuaas_server.receipts.service import Judgement, Proof
-from gpuaas_server.work import leases
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.receipts.service import Proof, ProofDecision
+from gpuaas_server.work.reconcilers import Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class Decision:
     step: Step | Wait
-    judgement: Judgement | None = None
+    proven: ProofDecision | None = None
     readiness: Readiness | None = None
 
 
@@ -76,15 +70,15 @@ class OperationReconciler:
         return Loaded(instance, members, operation, proof, probed, tasks)
 
     def decide(self, loaded: Loaded, now: datetime) -> Decision:
-        judgement = None if loaded.proof is None else proofs.judge(loaded.proof, now)
+        proven = None if loaded.proof is None else proofs.decide_proof(loaded.proof, now)
         ready = readiness.judge_readiness(loaded.probed, loaded.probe_tasks, now)
-        evidence = _evidence(judgement, ready) if loaded.operation.phase is not None else None
+        evidence = _evidence(proven, ready) if loaded.operation.phase is not None else None
         step = operations.decide(_snapshot(loaded.operation, evidence, self._limits.attempts), now)
-        return Decision(step, judgement, ready)
+        return Decision(step, proven, ready)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
-        if decision.judgement is not None:
-            await proofs.store_judgement(tx, decision.judgement)
+        if decision.proven is not None:
+            await proofs.store_decision(tx, decision.proven)
         if isinstance(decision.step, Wait):
             return decision.step.until
         locked = LockedInstance.of(tx, loaded.instance, loaded.members)
@@ -105,9 +99,9 @@ class OperationReconciler:
         return again
 
 
-def _evidence(judgement: Judgement | None, ready: Readiness) -> Evidence:
+def _evidence(proven: ProofDecision | None, ready: Readiness) -> Evidence:
     """What the hosts say of a teardown and of readiness, taken together."""
-    shown = Evidence() if judgement is None else teardown.evidence_of(judgement)
+    shown = Evidence() if proven is None else teardown.evidence_of(proven)
     ends = [at for at in (shown.until, ready.until) if at is not None]
     waiting = shown.waiting or ready.waiting
     unready = None if shown.waiting else readiness.summarize(ready.unready)
@@ -128,74 +122,3 @@ def _snapshot(row: OperationRow, evidence: Evidence | None, attempts: int) -> Sn
         most_attempts=attempts,
         evidence=evidence,
     )
-
-
-class ControllerLeasesReconciler:
-    """Ends the leases of a service account that may no longer control an app, or not there: another replica resumes the
-    operations.
-
-    The subject is the service account. What it may control is asked anew, so the worker can run at any time.
-    """
-
-    kind = identity.CONTROLLER_LEASES_END
-
-    async def load(self, connection: Connection, subject: str) -> Sequence[str]:
-        """Operations that the account holds the lease of and may not work on any more."""
-        return await controllers.leased_without_right(connection, subject)
-
-    def decide(self, operation_ids: Sequence[str], now: datetime) -> Sequence[str]:
-        return operation_ids
-
-    async def apply(self, tx: Tx, operation_ids: Sequence[str], decision: Sequence[str]) -> None:
-        for operation_id in operation_ids:
-            instance_id = await operations.operation_instance(tx.connection, operation_id)
-            locked = None if instance_id is None else await lock_any_instance(tx, instance_id)
-            operation = await operations.operation_lock(tx.connection, operation_id)
-            if locked is not None and operation is not None and operation.status in LEASED:
-                await offer_again(locked, operation)
-                await locked.store()
-
-
-class InstanceHealthReconciler:
-    """Derives health anew when the last report has become too old: a controller that is silent is not believed.
-
-    It also runs when what the platform knows of a host has changed (allocation_changes.py). The next report watches again.
-    """
-
-    kind = health.WORK
-
-    async def load(self, connection: Connection, subject: str) -> str:
-        return subject
-
-    def decide(self, instance_id: str, now: datetime) -> str:
-        return instance_id
-
-    async def apply(self, tx: Tx, instance_id: str, decision: str) -> datetime | None:
-        locked = await lock_any_instance(tx, instance_id)
-        if locked is None or locked.row.decommissioned_at is not None:
-            return None
-        await locked.store()
-        if locked.row.reported_at is None:
-            return None
-        due: datetime = locked.row.reported_at + REPORT_LIFE
-        return due if due > tx.now else None
-
-
-class InstanceFlagReconciler:
-    """Derives the flags of instances after a change of trust. Flags follow from facts, so it can run at any time."""
-
-    kind = flags.WORK
-
-    async def load(self, connection: Connection, subject: str) -> FlagPortion:
-        return await flags.load_portion(connection, subject)
-
-    def decide(self, portion: FlagPortion, now: datetime) -> FlagPortion:
-        return portion
-
-    async def apply(self, tx: Tx, portion: FlagPortion, decision: FlagPortion) -> None:
-        for instance_id in portion.ids:
-            locked = await lock_any_instance(tx, instance_id)
-            if locked is not None:
-                await flags.derive_flags(locked)
-        if portion.next_subject is not None:
-            await leases.enqueue(tx, flags.WORK, [portion.next_subject])

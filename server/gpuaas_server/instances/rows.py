@@ -1,11 +1,19 @@
 """The rows of instances and members, and the documents that they keep."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
+from gpuaas_server.catalog.service import ManifestDocument
 from gpuaas_server.instances.drift_rows import DriftDocument
+from gpuaas_server.instances.probe_documents import (
+    ProbeDocument,
+    ProbeReportDocument,
+    ProbeStateDocument,
+    WatchDocument,
+)
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import computed, computed_from
 
@@ -18,7 +26,7 @@ class VersionDocument(TypedDict):
     runtime_version: str | None
     digest: str | None
     publisher_project_id: str
-    manifest: dict[str, Any]
+    manifest: ManifestDocument
 
 
 class PlacementDocument(TypedDict):
@@ -67,43 +75,7 @@ class ModeDocument(TypedDict):
     closed: list[ClosedDocument]
 
 
-class ProbeDocument(TypedDict):
-    """A probe as the member's host gets it."""
-
-    key: str
-    kind: str
-    purpose: list[str]
-    port: int | None
-    path: str | None
-    expected_status: list[int]
-    unit: str | None
-    interval_seconds: int
-    timeout_seconds: int
-    start_period_seconds: int
-    failures: int
-    successes: int
-
-
-class WatchDocument(TypedDict):
-    """The probes that a member's host runs, as the newest task says; without probes, it runs none any more."""
-
-    generation: int  # of the task
-    operation_id: str  # the one that the member became ready by, or is to
-    since: str
-    probes: list[ProbeDocument]
-
-
-class ProbeStateDocument(TypedDict):
-    status: str  # pending, passing, failing
-    since: str
-    answer: str
-
-
-class ProbeReportDocument(TypedDict):
-    """What the member's host last said of its probes, by their keys. A tenant may control the host: it is its word only."""
-
-    generation: int  # of the task that it is about
-    states: dict[str, ProbeStateDocument]
+RUNTIME_VERSION, MAX_RUNTIME_VERSION = "runtime_version", 64  # the key in what a controller reports as runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +101,7 @@ class InstanceSummaryRow:
     reported_at: datetime | None
     flags: list[ReasonDocument]
     member_counts: dict[str, int]
+    bound_capacity_shape: str | None
     operation_id: str | None  # the live one on the whole instance
     last_operation_id: str | None
     created_by: str
@@ -158,10 +131,11 @@ class InstanceSummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class ListedInstanceRow(InstanceSummaryRow):
-    """With whether there are versions to go back to, but without their manifests."""
+    """A row of the list. It says whether there are versions to roll back to, without their manifests."""
 
     has_previous: bool = computed("previous IS NOT NULL")
     has_attempted: bool = computed("attempted IS NOT NULL")
+    reported_runtime_version: str | None = computed(f"left(runtime->>'{RUNTIME_VERSION}', {MAX_RUNTIME_VERSION})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +143,7 @@ class InstanceRow(InstanceSummaryRow):
     publisher_project_id: str  # whose artifact the digest is: others may have the same bytes
     previous: VersionDocument | None  # the version before the last upgrade
     attempted: VersionDocument | None  # a version change that is under way, or did not succeed
-    manifest: dict[str, Any]  # of the version, as it was launched
+    manifest: ManifestDocument  # of the version, as it was launched
     inputs: dict[str, Any]
     placement_intent: list[PlacementDocument]  # what is wanted; the members are what there is
     reported: ReportDocument | None
@@ -191,6 +165,12 @@ class InstanceRow(InstanceSummaryRow):
     def has_attempted(self) -> bool:
         return self.attempted is not None
 
+    @property
+    def reported_runtime_version(self) -> str | None:
+        """What the running app says of itself; None: it has not said."""
+        told = (self.runtime or {}).get(RUNTIME_VERSION)
+        return told[:MAX_RUNTIME_VERSION] if isinstance(told, str) else None
+
     def current_version(self) -> VersionDocument:
         return {
             "version_id": self.version_id,
@@ -201,7 +181,7 @@ class InstanceRow(InstanceSummaryRow):
             "manifest": self.manifest,
         }
 
-    def manifests(self) -> Iterator[dict[str, Any]]:
+    def manifests(self) -> Iterator[ManifestDocument]:
         """The manifests of all versions that may be on the hosts: an upgrade can break off, or leave something behind."""
         yield self.manifest
         yield from (version["manifest"] for version in (self.attempted, self.previous) if version is not None)
@@ -215,7 +195,7 @@ class InstanceChanges(TypedDict, total=False):
     runtime_version: str | None
     digest: str | None
     publisher_project_id: str
-    manifest: dict[str, Any]
+    manifest: ManifestDocument
     previous: VersionDocument
     attempted: VersionDocument | None
     placement_intent: list[PlacementDocument]
@@ -229,6 +209,7 @@ class InstanceChanges(TypedDict, total=False):
     reported_at: datetime
     flags: list[ReasonDocument]
     member_counts: dict[str, int]
+    bound_capacity_shape: str | None
     next_ordinal: int
     runtime: dict[str, object]
     access_bundle: dict[str, object]
@@ -259,7 +240,7 @@ class NewInstance:
     runtime_version: str | None
     digest: str | None
     publisher_project_id: str
-    manifest: dict[str, Any]
+    manifest: ManifestDocument
     inputs: dict[str, Any]
     reconcile_policy: str
     health: str
@@ -286,6 +267,7 @@ class MemberRow:
     last_operation_id: str | None
     correlation_id: str
     created_at: datetime
+    shape: str | None = None  # of its allocation; None: added by a version that did not keep it
     failure: FailureDocument | None = None
     adapter_detail: dict[str, object] | None = None
     host_gone: bool = False

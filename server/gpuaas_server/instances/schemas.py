@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Code, Mode
+from gpuaas_server.instances.controller_schemas import Mode
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.instances.drift_schemas import POLICY, InstanceDrift, ReconcilePolicy
-from gpuaas_server.instances.rows import ReasonDocument
 from gpuaas_server.instances.secret_schemas import SecretName, SecretValue
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
@@ -20,8 +19,8 @@ from gpuaas_server.kernel.http.schemas import (
     Slug,
     examples,
 )
-from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
-from gpuaas_server.operations.schemas import Line, Operation, OperationFailure
+from gpuaas_server.kernel.ids import AllocationId, ProjectId
+from gpuaas_server.operations.schemas import Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
 MemberStatus = Literal[
@@ -122,6 +121,18 @@ class InstanceCreate(Body):
     )
 
 
+class SmokeLaunch(Body):
+    model_config = examples(
+        {"placement_intent": [{"component_key": "hub", "allocation_id": "alc_01jd2m8k4t7w9x3c5v6b1n2q0a"}]}
+    )
+
+    placement_intent: Annotated[list[Placement], Field(min_length=1, max_length=1000)] = Field(
+        description="Which component runs on which allocation of the project."
+    )
+    inputs: Document = Field(default={}, description="Inputs, as the app's `inputs` schema defines them.")
+    deadline_seconds: DeadlineSeconds | None = None
+
+
 class HealthReason(BaseModel):
     code: str = Field(description="A stable code for programs, of the platform or of the controller.")
     message: str = Field(description="An explanation for people.")
@@ -163,7 +174,10 @@ class InstanceSummary(BaseModel):
     app_id: str
     app_slug: str
     version: str
-    runtime_version: str | None = Field(description="Version of the runtime, which differs from the app's.")
+    runtime_version: str | None = Field(
+        description="Version of the runtime, which differs from the app's: as the running app reports it, or else as the"
+        " version declares it."
+    )
     digest: str | None = Field(description="Digest of the artifact that the instance runs.")
     status: InstanceStatus
     status_since: datetime = Field(description="When the instance entered its status.")
@@ -178,6 +192,9 @@ class InstanceSummary(BaseModel):
         " succeeded."
     )
     member_counts: dict[str, int] = Field(description="Number of members in each status.")
+    bound_capacity_shape: Literal["baremetal", "gpu_slice", "mixed"] | None = Field(
+        description="Shape of the allocations that the members are on; `mixed`: of several; null: there is no member."
+    )
     operation_id: str | None = Field(description="The live operation on the whole instance.")
     last_operation_id: str | None = Field(description="The newest operation on the whole instance, live or ended.")
     created_by: str = Field(description="Id of the user or service account.")
@@ -200,8 +217,20 @@ class Instance(InstanceSummary):
         description="Which component runs on which allocation. It changes with the members."
     )
     projects: list[InstanceProject] = Field(description="Projects that the instance serves, its own first.")
+    declared_runtime_version: str | None = Field(
+        description="The `runtime_version` of the manifest. While another one runs, the health has the reason"
+        " `runtime_version_mismatch`."
+    )
+    runtime_profile: dict[str, object] | None = Field(
+        description="How the version's image runs, as its manifest says; null: a controller of the app's own knows, or each"
+        " component has its own."
+    )
+    component_profiles: dict[str, dict[str, object]] = Field(
+        description="The runtime profiles that components have of their own, by the component's key."
+    )
     runtime: dict[str, object] | None = Field(
-        description="Versions, endpoints and details that the controller reported last; null before."
+        description="Versions, endpoints and details that the controller reported last; null before. `runtime_version` is"
+        " compared with the declared one."
     )
     access_bundle: dict[str, object] | None = Field(
         description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret. Null"
@@ -244,7 +273,7 @@ class ServedProjects(BaseModel):
     )
 
 
-class InstanceServes(BaseModel):
+class ServedProjectChanged(BaseModel):
     """The instance, and the operation that reconciles it: null if the instance does not run or nothing changed."""
 
     instance: Instance
@@ -335,64 +364,3 @@ class InstanceTimeline(BaseModel):
     instance_id: str
     items: list[TimelineEvent]
     next_cursor: str | None = Field(description="Send as `after`, with `wait`, to continue.")
-
-
-class MemberHealth(Body):
-    member_id: MemberId
-    status: Literal["ready", "degraded", "failed"]
-    message: Line | None = Field(default=None, description="Why the member is degraded or failed.")
-    adapter_detail: Document | None = Field(default=None, description="Opaque details for debugging; at most 16 KiB.")
-
-
-class ReasonReport(Body):
-    code: Code = Field(description="A code of your choice. Keep it stable.")
-    message: Line = Field(description="An explanation for people.")
-    member_id: MemberId | None = Field(default=None, description="The member concerned, if it is one.")
-
-    def document(self) -> ReasonDocument:
-        reason: ReasonDocument = {"code": self.code, "message": self.message}
-        if self.member_id is not None:
-            reason["member_id"] = self.member_id
-        return reason
-
-
-class HealthReport(Body):
-    """What a controller reports on its own schedule."""
-
-    model_config = examples(
-        {
-            "status": "degraded",
-            "generation": 7,
-            "reasons": [
-                {
-                    "code": "relay_silent",
-                    "message": "Relay 2 does not answer.",
-                    "member_id": "mem_01jd2m8k4t7w9x3c5v6b1n2q0d",
-                }
-            ],
-            "members": [
-                {"member_id": "mem_01jd2m8k4t7w9x3c5v6b1n2q0d", "status": "degraded", "message": "No answer for 30 s."}
-            ],
-        }
-    )
-    status: HealthStatus = Field(description="Health of the whole app, as you see it.")
-    generation: Annotated[int, Field(ge=1, le=2**53)] = Field(
-        description="Generation of the instance when you looked. An older one is refused as stale_generation."
-    )
-    reasons: Annotated[list[ReasonReport], Field(max_length=20)] = Field(
-        default=[], description="Why the instance is not healthy."
-    )
-    members: Annotated[list[MemberHealth], Field(max_length=1000)] = Field(
-        default=[], description="The members that you have checked."
-    )
-    runtime: Document | None = Field(default=None, description=RUNTIME)
-    access_bundle: Document | None = Field(default=None, description=ACCESS)
-    mode: Mode | None = Field(default=None, description=MODE)
-
-
-class HealthAccepted(BaseModel):
-    instance_id: str
-    status: InstanceStatus
-    health: HealthStatus = Field(description="Health that the platform derived; members and operations count too.")
-    health_reasons: list[HealthReason] = Field(description="Why the instance is not healthy; empty when it is.")
-    generation: Generation

@@ -5,7 +5,6 @@ a rotation is to replace, are made and kept; then all are opened and sealed; the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -14,12 +13,13 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries, secret_queries
 from gpuaas_server.instances.instance_secrets import PURPOSE
 from gpuaas_server.instances.rows import InstanceRow
-from gpuaas_server.instances.secret_rows import InstanceSecretRow
+from gpuaas_server.instances.secret_queries import InstanceSecretRow
 from gpuaas_server.instances.secret_schemas import OperationSecret, OperationSecrets, OperationSecretsRead
 from gpuaas_server.instances.secret_values import is_to_be_made, make_value, rotated_names, secrets_of_operation
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import OperationRow
@@ -36,7 +36,6 @@ class SecretReader:
     scope: Scope
     actor: Actor
     caller: Caller
-    project_id: str
     operation_id: str
     body: OperationSecretsRead
 
@@ -64,7 +63,7 @@ async def make_missing(reader: SecretReader) -> None:
     missing = leased.to_be_made()
     if not missing:
         return
-    owner = SecretOwner(leased.instance.tenant_id, reader.project_id, PURPOSE)
+    owner = SecretOwner(leased.instance.tenant_id, reader.caller.project_id, PURPOSE)
     made = {
         one.key: await secrets.secret_prepare(platform, owner, make_value(one), leased.next_ref(one.key))
         for one in missing
@@ -171,10 +170,10 @@ async def operation_secret_read(tx: Tx, reader: SecretReader, sealed: OperationS
 
 async def _leased(connection: Connection, reader: SecretReader, now: datetime, *, lock: bool = False) -> _Leased:
     """Find the operation that the caller holds the lease of, or raise the problem that says why not."""
-    found = await operations.find_operation(connection, reader.project_id, reader.operation_id)
+    found = await operations.find_operation(connection, reader.caller.project_id, reader.operation_id)
     operations.require_bound(found, identity.bound_apps(reader.caller))
     read = queries.instance_lock if lock else queries.instance_show
-    instance = await read(connection, reader.project_id, found.instance_id)
+    instance = await read(connection, reader.caller.project_id, found.instance_id)
     if instance is None:
         raise not_found("instance", found.instance_id)
     token = reader.body.lease_token

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.instances import instance_secrets, secret_delivery
@@ -20,9 +19,10 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
 
-router = APIRouter(tags=["instances"])
+router = api_router(tags=["instances"])
 PATH = "/projects/{project_id}/instances/{instance_id}/secrets"
 
 
@@ -31,7 +31,7 @@ async def instance_secret_list(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_secret_list")]
 ) -> Response:
     """List the secrets of an instance: names, versions and times. Values are never shown."""
-    return await call.read(lambda c: instance_secrets.instance_secret_list(c, call.caller, project_id, instance_id))
+    return await call.read(lambda c: instance_secrets.instance_secret_list(c, call.caller, instance_id))
 
 
 @router.put(
@@ -48,12 +48,9 @@ async def instance_secret_set(
 ) -> Response:
     """Give a secret its value. It is sealed at once and never shown; a reconcile brings it to the members."""
     platform, scope = call.platform, call.admission.scope
-    place = (call.caller.tenant_id, project_id, instance_id)
-    given = await instance_secrets.prepare_next(platform, scope, *place, secret_name, body)
+    given = await instance_secrets.prepare_next(platform, scope, call.caller, instance_id, secret_name, body)
     try:
-        answer = await call.change(
-            lambda tx: instance_secrets.instance_secret_set(tx, call.caller, project_id, instance_id, given)
-        )
+        answer = await call.change(lambda tx: instance_secrets.instance_secret_set(tx, call.caller, instance_id, given))
     except Problem:
         await instance_secrets.discard(platform, [given])
         raise
@@ -73,8 +70,9 @@ async def instance_secret_rotate(
     call: Annotated[Call, admitted_change("instance_secret_rotate")],
 ) -> Response:
     """Have a generated secret made anew. A reconcile makes it and brings it to the members."""
-    place = (project_id, instance_id, secret_name)
-    return await call.change(lambda tx: instance_secrets.instance_secret_rotate(tx, call.caller, *place, body.reason))
+    return await call.change(
+        lambda tx: instance_secrets.instance_secret_rotate(tx, call.caller, instance_id, secret_name, body.reason)
+    )
 
 
 @router.post(
@@ -91,8 +89,7 @@ async def operation_secret_read(
     """Read the secrets of the operation's instance, sealed to you. Generated ones are made at the first read; in a rotation,
     those that it names are made anew.
     """
-    who = (call.platform, call.admission.scope, call.actor, call.caller)
-    reader = SecretReader(*who, project_id, operation_id, body)
+    reader = SecretReader(call.platform, call.admission.scope, call.actor, call.caller, operation_id, body)
     await secret_delivery.make_missing(reader)
     sealed = await secret_delivery.seal_values(reader)
     return await call.change(lambda tx: secret_delivery.operation_secret_read(tx, reader, sealed))

@@ -1,11 +1,29 @@
-"""The SQL of an instance's secrets. Callers that change something have locked the instance."""
+"""The rows and the SQL of an instance's secrets. Callers that change something have locked the instance.
+
+The values are in the secret store (`secrets`), sealed.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from gpuaas_server.instances.secret_rows import InstanceSecretRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import columns_of, fetch_all, values_insert, values_of
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSecretRow:
+    instance_id: str
+    name: str
+    tenant_id: str
+    project_id: str
+    secret_id: str  # in the secret store
+    version: int  # the one that holds; the one before is destroyed when a rotation has succeeded
+    set_at: datetime
+    set_by: str  # who gave this version, or the controller for whose operation it was made
+    operation_id: str | None  # the operation that it was made for; null: a person gave it
+    read_at: datetime | None  # when a controller last read it
+
 
 _COLUMNS = columns_of(InstanceSecretRow)
 

@@ -9,11 +9,11 @@ through crashes.
 from collections.abc import Iterable
 
 from gpuaas_server.instances import secret_queries
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.secret_values import ROTATED, rotated_names, shared_names
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.operations.service import OperationRequest, OperationRow
+from gpuaas_server.operations.service import KINDS, OperationRequest, OperationRow
 from gpuaas_server.secrets import service as secrets
 
 PARAMETER = "rotate_secrets"
@@ -69,7 +69,7 @@ def problem_while_rotating(operation: OperationRow) -> Problem:
 
 
 def note_failure(locked: LockedInstance, operation: OperationRow) -> None:
-    """Make a rotation that failed due again after the next operation, whoever asks for that."""
+    """Make a failed rotation due again after the next operation, whoever requests that operation."""
     if is_rotation(operation):
         mark_due(locked, rotated_names(operation))
 
@@ -78,7 +78,7 @@ async def destroy_replaced(locked: LockedInstance, operation: OperationRow) -> N
     """Destroy values that no member has any more: those before a rotation that succeeded, and all of an instance that is
     gone.
     """
-    gone = operation.kind == "decommission"
+    gone = KINDS[operation.kind].ends_instance
     if not gone and not is_rotation(operation):
         return
     connection = locked.tx.connection

@@ -3,11 +3,10 @@
 import secrets
 import string
 from collections.abc import Mapping
-from typing import Any
 
-from gpuaas_server.catalog.service import DeclaredSecret, declared_secrets
+from gpuaas_server.catalog.service import DeclaredSecret, ManifestDocument, declared_secrets
 from gpuaas_server.instances.rows import InstanceRow
-from gpuaas_server.instances.secret_rows import InstanceSecretRow
+from gpuaas_server.instances.secret_queries import InstanceSecretRow
 from gpuaas_server.operations.service import CHANGES_VERSION, OperationRow
 
 _LETTERS = string.ascii_letters + string.digits
@@ -20,7 +19,7 @@ def secrets_of_operation(row: InstanceRow, operation: OperationRow) -> list[Decl
     return declared_secrets(row.manifest if attempted is None else attempted["manifest"])
 
 
-def shared_names(manifest: dict[str, Any], source: str) -> list[str]:
+def shared_names(manifest: ManifestDocument, source: str) -> list[str]:
     """The secrets that members know."""
     return [one.key for one in declared_secrets(manifest) if one.shared and one.source == source]
 

@@ -11,12 +11,12 @@ from gpuaas_server.catalog.service import Manifest
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries, secret_rotation
 from gpuaas_server.instances.launch import manifest_of
-from gpuaas_server.instances.locked import LockedInstance, lock_instance
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import possible_verbs
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import refuse_while_busy, start_instance_operation
 from gpuaas_server.instances.rows import InstanceRow, MemberRow, NewInstance, NewServedProject
-from gpuaas_server.instances.schemas import InstanceServes, ServedProject, ServedProjects
+from gpuaas_server.instances.schemas import ServedProject, ServedProjectChanged, ServedProjects
 from gpuaas_server.instances.views import instance_of
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -28,19 +28,17 @@ from gpuaas_server.operations.service import OperationRequest
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.service import ProjectFacts
 
-MOST_SERVED = 64  # every one of them is told of the instance, and is in each claim of its controller
+MOST_SERVED = 64  # each of them gets the instance's events, and is listed in each claim of its controller
 
 
-async def served_project_list(
-    connection: Connection, caller: Caller, project_id: str, instance_id: str
-) -> ServedProjects:
-    if await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller)) is None:
+async def served_project_list(connection: Connection, caller: Caller, instance_id: str) -> ServedProjects:
+    if await queries.instance_seen(connection, caller.project_id, instance_id, identity.visible_apps(caller)) is None:
         raise not_found("instance", instance_id)
     rows = await queries.projects_served(connection, instance_id)
     return ServedProjects(instance_id=instance_id, items=[ServedProject(**fields_of(row)) for row in rows])
 
 
-async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
+async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> ServedProjectChanged:
     """Serve the project from now on. A running instance is reconciled; another hears of it with its next start."""
     facts = (await admitted_projects(tx, caller, [project_id], "served_project_set"))[project_id]
     locked = await _lock(tx, caller, instance_id)
@@ -52,7 +50,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     require_scope(manifest_of(locked.row))
     if served:
         tx.audited = True  # as it was
-        return InstanceServes(instance=instance_of(locked.row, caller, tx.now), operation=None)
+        return ServedProjectChanged(instance=instance_of(locked.row, caller, tx.now), operation=None)
     if len(locked.served_project_ids) >= MOST_SERVED:
         raise Problem("conflict", f"The instance serves {MOST_SERVED} further projects, which is the limit.")
     await queries.project_serve(tx.connection, _row(tx, locked.row, facts))
@@ -60,7 +58,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     return await _changed(locked, caller, "served_project_set", project_id)
 
 
-async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
+async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> ServedProjectChanged:
     """Stop serving the project. That is refused while members live on its allocations."""
     locked = await _lock(tx, caller, instance_id)
     if project_id == caller.project_id:
@@ -74,7 +72,7 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
         message = f"{there[0].id} is on {there[0].allocation_id}, which is that project's."
         raise Problem("served_project_in_use", message, {"members": named, "count": len(there)})
     await queries.project_leave(tx.connection, instance_id, project_id, tx.now)
-    locked.add_event("instance.project_left", project_id=project_id)  # while it is still among those who are told
+    locked.add_event("instance.project_left", project_id=project_id)  # now, while the project still gets the events
     return await _changed(locked, caller, "served_project_remove", project_id)
 
 
@@ -109,7 +107,7 @@ async def usable_projects(tx: Tx, caller: Caller, action: str, served: Sequence[
 
 
 async def served_project_ids(connection: Connection, caller: Caller, instance_id: str) -> list[str]:
-    """List the further projects without a lock; who then locks the instance reads them again."""
+    """List the further projects without a lock. A caller that locks the instance later must read them again."""
     if await queries.instance_show(connection, caller.project_id, instance_id) is None:
         raise not_found("instance", instance_id)
     return [row.project_id for row in await queries.projects_served(connection, instance_id) if not row.home]
@@ -151,7 +149,7 @@ async def _lock(tx: Tx, caller: Caller, instance_id: str) -> LockedInstance:
     return locked
 
 
-async def _changed(locked: LockedInstance, caller: Caller, action: str, project_id: str) -> InstanceServes:
+async def _changed(locked: LockedInstance, caller: Caller, action: str, project_id: str) -> ServedProjectChanged:
     """Record the change in both projects, and start the reconcile that tells the controller."""
     tx, row = locked.tx, locked.row
     if action == "served_project_set":
@@ -171,8 +169,8 @@ async def _changed(locked: LockedInstance, caller: Caller, action: str, project_
     await record(tx, *(AuditEntry(action, locked.id, row.tenant_id, place, details=facts) for place in both))
     operation = None
     if operation_id is not None:
-        operation = await operations.operation_show(tx.connection, caller, caller.project_id, operation_id)
-    return InstanceServes(instance=instance_of(stored, caller, locked.tx.now), operation=operation)
+        operation = await operations.operation_show(tx.connection, caller, operation_id)
+    return ServedProjectChanged(instance=instance_of(stored, caller, locked.tx.now), operation=operation)
 
 
 def _row(tx: Tx, instance: NewInstance | InstanceRow, facts: ProjectFacts) -> NewServedProject:

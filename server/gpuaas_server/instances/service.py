@@ -18,11 +18,10 @@ from gpuaas_server.instances.allocation_changes import (
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.instance_secrets import GivenValue
-from gpuaas_server.instances.locked import LockedInstance, lock_instance
+from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance
 from gpuaas_server.instances.log_targets import LogTarget, log_target
-from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
-from gpuaas_server.instances.metering import Metered, metered
-from gpuaas_server.instances.modes import refuse_closed
+from gpuaas_server.instances.machine import InstanceView, derive_health, possible_verbs, refuse_closed
+from gpuaas_server.instances.metered_instances import Metered, member_allocations, metered
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.queries import InstanceFilter
@@ -36,7 +35,7 @@ from gpuaas_server.instances.schemas import (
     InstanceUpgrade,
     InstanceVerb,
 )
-from gpuaas_server.instances.version_gate import refuse_version, rollback_target
+from gpuaas_server.instances.version_check import refuse_version, rollback_target
 from gpuaas_server.instances.views import caller_over, instance_of, summary_of
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -44,9 +43,10 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import BRINGS_CURRENT, OperationRequest
+from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, OperationRequest
 from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
 
@@ -58,6 +58,7 @@ __all__ = [
     "allocation_has_members",
     "artifact_flagged",
     "ask_members_to_leave",
+    "digests_running",
     "forget_operations",
     "forget_timelines",
     "hosts_changed",
@@ -69,6 +70,7 @@ __all__ = [
     "live_on_digest",
     "live_on_version",
     "log_target",
+    "member_allocations",
     "metered",
     "tenant_trust_changed",
     "version_retired",
@@ -82,6 +84,7 @@ async def instance_create(
     tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
     launch.check_inputs(version.manifest, body.inputs)
+    version = await launch.complete_version(tx.connection, tenant_id, project_id, version, body.inputs)
     served = await _requested_projects(tx, caller, version.manifest, body.served_projects)
     requested = body.placement_intent
     open_to = await served_projects.usable_projects(tx, caller, "instance_create", list(served))
@@ -120,7 +123,7 @@ async def _requested_projects(
 
 
 def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launch.Version) -> NewInstance:
-    health = judge(InstanceView("created", False, None, {}, ()))
+    health = derive_health(InstanceView("created", False, None, {}, ()))
     return NewInstance(
         id=new_id("ins"),
         tenant_id=tenant_id,
@@ -139,13 +142,11 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
     )
 
 
-async def instance_show(
-    connection: Connection, caller: Caller, project_id: str, instance_id: str, now: datetime
-) -> Instance:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
+async def instance_show(connection: Connection, caller: Caller, instance_id: str, now: datetime) -> Instance:
+    row = await queries.instance_seen(connection, caller.project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
-    shown = instance_of(row, caller_over(row, project_id, caller), now)
+    shown = instance_of(row, caller_over(row, caller), now)
     notices = await launch.notices_of(connection, row.version_id)
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
@@ -153,26 +154,22 @@ async def instance_show(
 async def instance_list(
     connection: Connection,
     caller: Caller,
-    project_id: str,
     wanted: InstanceFilter,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[InstanceSummary]:
     """List instances. Those of other projects that serve this one offer no actions here."""
     seen = identity.visible_apps(caller)
-    rows = await queries.instance_list(connection, project_id, wanted, after, limit + 1, seen)
-    shown = [summary_of(row, caller_over(row, project_id, caller)) for row in rows]
-    return Page[InstanceSummary].of(shown, limit)
+    rows = await queries.instance_list(connection, caller.project_id, wanted, page, seen)
+    shown = [summary_of(row, caller_over(row, caller)) for row in rows]
+    return Page[InstanceSummary].of(shown, page)
 
 
-async def instance_operate(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, kind: str, body: InstanceVerb
-) -> InstanceStarted:
+async def instance_operate(tx: Tx, caller: Caller, instance_id: str, kind: str, body: InstanceVerb) -> InstanceStarted:
     """Start an operation on the whole instance that needs nothing but its kind."""
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     await _require_possible(locked, kind)
     parameters = _options(launch.manifest_of(locked.row), kind, body)
-    target = rollback_target(locked.row) if kind == "rollback" else None
+    target = rollback_target(locked.row) if KINDS[kind].needs_previous else None
     if target is not None or kind in BRINGS_CURRENT:
         await refuse_version(tx.connection, locked.row, target or locked.row.current_version())
     if target is not None:
@@ -185,22 +182,21 @@ async def instance_operate(
     return await _started(locked, caller, operation_id, f"instance_{kind}", parameters, body.reason)
 
 
-async def instance_upgrade(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: InstanceUpgrade
-) -> InstanceStarted:
+async def instance_upgrade(tx: Tx, caller: Caller, instance_id: str, body: InstanceUpgrade) -> InstanceStarted:
     """Start an upgrade. The version changes when it has succeeded; until then both are known."""
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     await _require_possible(locked, "upgrade")
     tenant_id = locked.row.tenant_id
     slug = locked.row.app_slug
-    version = await launch.choose_version(tx.connection, tenant_id, project_id, slug, body.version)
+    version = await launch.choose_version(tx.connection, tenant_id, caller.project_id, slug, body.version)
     if version.version_id == locked.row.version_id:
         raise Problem("conflict", f"The instance runs version {body.version} already.")
     launch.check_inputs(version.manifest, locked.row.inputs)
+    version = await launch.complete_version(tx.connection, tenant_id, caller.project_id, version, locked.row.inputs)
     if await locked.load_served_projects():
         served_projects.require_scope(version.manifest)
     await launch.check_version_fits(
-        tx.connection, project_id, version.manifest, locked.living_members(), locked.served_project_ids
+        tx.connection, caller.project_id, version.manifest, locked.living_members(), locked.served_project_ids
     )
     parameters = _options(version.manifest, "upgrade", body)
     locked.change(attempted=version.document())
@@ -222,7 +218,7 @@ async def _require_possible(locked: LockedInstance, kind: str) -> None:
     row = locked.row
     back = row.previous is not None or row.attempted is not None
     if kind not in possible_verbs(row.status, row.deployed_at is not None, False, False, back):
-        hint = " It has no version to go back to." if kind == "rollback" and not back else ""
+        hint = " It has no version to go back to." if KINDS[kind].needs_previous and not back else ""
         raise Problem("conflict", f"The instance is {row.status}: {kind} is not possible now.{hint}")
     refuse_closed(row.mode, kind)
 
@@ -239,7 +235,7 @@ async def _started(
     facts = {"app": row.app_slug, "operation": operation_id, **details}
     place = (row.id, row.tenant_id, row.project_id)
     await record(locked.tx, AuditEntry(action, *place, reason=reason, details=facts))
-    operation = await operations.operation_show(locked.tx.connection, caller, row.project_id, operation_id)
+    operation = await operations.operation_show(locked.tx.connection, caller, operation_id)
     return InstanceStarted(instance=instance_of(row, caller, locked.tx.now), operation=operation)
 
 
@@ -247,15 +243,19 @@ async def _started(
 
 
 async def live_on_digest(connection: Connection, digest: str) -> int:
-    """Count the instances that are not gone and run from these bytes, be it in one component only."""
-    live = await queries.live_instances(connection, digest, None)
-    for version_id in await catalog.versions_naming(connection, digest):
-        live += await queries.live_instances(connection, None, version_id)
-    return live
+    """Count the instances that are not gone and run from these bytes, even in only one component."""
+    naming = await catalog.versions_naming(connection, [digest])
+    return await queries.live_instances(connection, digest, [one.version_id for one in naming])
+
+
+async def digests_running(connection: Connection, digests: Sequence[str]) -> list[str]:
+    """Return the digests from which an instance runs that is not gone, even in only one component."""
+    naming = await catalog.versions_naming(connection, digests)
+    return await queries.digests_running(connection, digests, [(one.digest, one.version_id) for one in naming])
 
 
 async def live_on_version(connection: Connection, version_id: str) -> int:
-    return await queries.live_instances(connection, None, version_id)
+    return await queries.live_instances(connection, None, [version_id])
 
 
 async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:

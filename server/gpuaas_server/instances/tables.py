@@ -30,7 +30,7 @@ app_instances = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("status_since", Timestamp, nullable=False),
     sa.Column("failure", JSONB),
-    # Derived (machine.judge) whenever something it is derived from changes; kept for lists and for the event of its change.
+    # Derived (machine.derive_health) whenever what it is derived from changes; kept for lists and for the event of its change.
     sa.Column("health", sa.Text, nullable=False),
     sa.Column("health_since", Timestamp, nullable=False),
     sa.Column("health_reasons", JSONB, nullable=False),
@@ -38,6 +38,7 @@ app_instances = sa.Table(
     sa.Column("reported_at", Timestamp),
     sa.Column("flags", JSONB, nullable=False, server_default="[]"),
     sa.Column("member_counts", JSONB, nullable=False, server_default="{}"),
+    sa.Column("bound_capacity_shape", sa.Text),  # of the living members' allocations, derived as the counts are
     sa.Column("next_ordinal", sa.Integer, nullable=False, server_default="0"),
     sa.Column("runtime", JSONB),
     sa.Column("access_bundle", JSONB),
@@ -109,6 +110,7 @@ app_members = sa.Table(
     sa.Column("allocation_id", text_id(), nullable=False),
     sa.Column("place_project_id", text_id()),  # whose allocation it is, where that is not the instance's own project's
     sa.Column("node_id", text_id(), nullable=False),
+    sa.Column("shape", sa.Text),  # of its allocation, which never changes
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("status_since", Timestamp, nullable=False),
     sa.Column("failure", JSONB),

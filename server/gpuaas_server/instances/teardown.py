@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from gpuaas_server.catalog.service import footprint_of
-from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.locked_instance import LockedInstance
 from gpuaas_server.instances.rows import InstanceRow, MemberRow
-from gpuaas_server.operations.service import Evidence, OperationRow
+from gpuaas_server.operations.service import KINDS, Evidence, OperationRow
 from gpuaas_server.receipts import service as receipts
-from gpuaas_server.receipts.service import Judgement
+from gpuaas_server.receipts.service import ProofDecision
 
 
 async def start_proof(locked: LockedInstance, operation: OperationRow, members: Sequence[MemberRow]) -> bool:
@@ -36,8 +36,8 @@ def _footprint(instance: InstanceRow) -> dict[str, list[object]]:
     return merged
 
 
-def evidence_of(judgement: Judgement) -> Evidence:
-    verdict = judgement.verdict
+def evidence_of(decision: ProofDecision) -> Evidence:
+    verdict = decision.verdict
     left = [str(one) for one in (*verdict.left, *verdict.failed)]
     return Evidence(verdict.waiting, left, until=verdict.until)
 
@@ -54,5 +54,5 @@ def _targets(members: Sequence[MemberRow]) -> list[receipts.TeardownTarget]:
 
 
 def _teardown(locked: LockedInstance, operation: OperationRow) -> receipts.Teardown:
-    depth = "stopped" if operation.kind == "stop" else "gone"
+    depth = KINDS[operation.kind].teardown or "gone"
     return receipts.Teardown(operation.id, locked.id, locked.row.app_slug, depth, locked.row.project_id)

@@ -1,7 +1,6 @@
 """The timeline of an instance: what happened, oldest first; with `wait`, also what happens next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -11,10 +10,11 @@ from gpuaas_server.instances.schemas import InstanceTimeline, TimelineEvent
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.operations import service as operations
 
 TimelineEntry = tuple[str, str, dict[str, object]]  # type, subject, data
@@ -34,7 +34,6 @@ async def instance_timeline(
     platform: Platform,
     scope: Scope,
     caller: Caller,
-    project_id: str,
     instance_id: str,
     after: str | None,
     wait: float,
@@ -42,14 +41,14 @@ async def instance_timeline(
 ) -> InstanceTimeline:
     seen = identity.visible_apps(caller)
 
-    async def look() -> Look[list[TimelineEventRow]]:
+    async def read() -> PollResult[list[TimelineEventRow]]:
         async with platform.database.connection(scope) as connection:
-            if await queries.instance_seen(connection, project_id, instance_id, seen) is None:
+            if await queries.instance_seen(connection, caller.project_id, instance_id, seen) is None:
                 raise not_found("instance", instance_id)
             rows = await queries.event_list(connection, instance_id, after, limit)
-        return Look(rows, bool(rows))
+        return PollResult(rows, bool(rows))
 
-    rows = await platform.wakeups.first(operations.instance_topic(instance_id), look, wait)
+    rows = await platform.wakeups.long_poll(operations.instance_topic(instance_id), read, wait)
     items = [TimelineEvent(**fields_of(row)) for row in rows]
     return InstanceTimeline(instance_id=instance_id, items=items, next_cursor=items[-1].id if items else after)
 

@@ -2,9 +2,9 @@
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import drift
-from gpuaas_server.instances.drift import Drift
+from gpuaas_server.instances.drift_rows import Drift
 from gpuaas_server.instances.drift_schemas import InstanceUpdate
-from gpuaas_server.instances.locked import lock_instance
+from gpuaas_server.instances.locked_instance import lock_instance
 from gpuaas_server.instances.operation_requests import require_living
 from gpuaas_server.instances.schemas import Instance
 from gpuaas_server.instances.views import instance_of
@@ -13,10 +13,10 @@ from gpuaas_server.kernel.context import RequireMatch, Tx
 
 
 async def instance_update(
-    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: InstanceUpdate, require_match: RequireMatch
+    tx: Tx, caller: Caller, instance_id: str, body: InstanceUpdate, require_match: RequireMatch
 ) -> Instance:
     """Set the reconcile policy. Attempts that had stopped begin anew, also when the policy stays the same."""
-    locked = await lock_instance(tx, project_id, instance_id)
+    locked = await lock_instance(tx, caller.project_id, instance_id)
     require_match(locked.row.generation)
     require_living(locked)
     before = locked.row.reconcile_policy

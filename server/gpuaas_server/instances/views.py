@@ -7,9 +7,16 @@ from typing import Any
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.controller_schemas import Mode
 from gpuaas_server.instances.drift_views import drift_of
-from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
+from gpuaas_server.instances.machine import (
+    CLOSABLE_VERBS,
+    SETTLED,
+    closed,
+    members_changeable,
+    open_kinds,
+    possible_actions,
+    possible_member_kinds,
+)
 from gpuaas_server.instances.member_problems import MemberProblem, member_health, problem_of
-from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.rows import InstanceRow, InstanceSummaryRow, ListedInstanceRow, MemberRow, VersionDocument
 from gpuaas_server.instances.schemas import (
     HealthReason,
@@ -22,19 +29,20 @@ from gpuaas_server.instances.schemas import (
     MemberProbe,
     PlacementIntent,
 )
-from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
+from gpuaas_server.instances.version_check import can_roll_back, runs_refused
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.operations.schemas import OperationFailure
+from gpuaas_server.operations.service import ADD
 
-_DERIVED = {"failure", "health_reasons", "allowed_actions"}
+_DERIVED = {"failure", "health_reasons", "allowed_actions", "runtime_version"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
 _MEMBER_DERIVED = {"failure", "health", "health_reasons", "probes", "allowed_actions", "allocation_project_id"}
 _MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
-def caller_over(row: InstanceSummaryRow, project_id: str, caller: Caller) -> Caller:
+def caller_over(row: InstanceSummaryRow, caller: Caller) -> Caller:
     """The caller as this instance sees them: without roles, where they come from a project that it only serves."""
-    return caller if row.project_id == project_id else replace(caller, roles=frozenset(), apps=frozenset())
+    return caller if row.project_id == caller.project_id else replace(caller, roles=frozenset(), apps=frozenset())
 
 
 def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
@@ -49,6 +57,9 @@ def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
         inputs=row.inputs,
         placement_intent=[PlacementIntent(**place) for place in row.placement_intent],
         projects=[InstanceProject(**one) for one in row.projects],
+        declared_runtime_version=row.runtime_version,
+        runtime_profile=row.manifest.get("runtime_profile"),
+        component_profiles=_component_profiles(row),
         runtime=row.runtime,
         access_bundle=None if row.decommissioned_at is not None else row.access_bundle,
         mode=None if row.mode is None else Mode.model_validate(row.mode),
@@ -60,10 +71,16 @@ def instance_of(row: InstanceRow, caller: Caller, now: datetime) -> Instance:
     )
 
 
+def _component_profiles(row: InstanceRow) -> dict[str, dict[str, object]]:
+    components = row.manifest["components"]
+    return {one["key"]: one["runtime_profile"] for one in components if "runtime_profile" in one}
+
+
 def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, Any]:
     failure = row.failure if row.status in SETTLED else None  # kept on the way, see LockedInstance.set_status
     return {
         **{name: getattr(row, name) for name in _PLAIN},
+        "runtime_version": row.reported_runtime_version or row.runtime_version,
         "failure": OperationFailure(**failure) if failure else None,
         "health_reasons": [HealthReason(**reason) for reason in row.health_reasons],
         "allowed_actions": _allowed(row, caller),
@@ -74,8 +91,8 @@ def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
     actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
     if row.decommissioned_at is None:
         actions += ["instance_update", "log_read"]
-    shut = {f"instance_{kind}" for kind in VERBS if closed(row.mode, kind)}
-    shut |= {"member_operation_create"} if closed(row.mode, "add") else set()
+    shut = {f"instance_{kind}" for kind in CLOSABLE_VERBS if closed(row.mode, kind)}
+    shut |= {"member_operation_create"} if closed(row.mode, ADD) else set()
     return identity.allowed_actions(caller, [action for action in actions if action not in shut])
 
 
@@ -91,7 +108,7 @@ def _serving(row: InstanceRow) -> list[str]:
 def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
     """Say whether it was deployed, whether it is gone for good, and what operations work on now.
 
-    A rotation of secrets that has not begun does not count: what people ask for goes first (operation_requests).
+    A rotation of secrets that has not begun does not count: requests by people take precedence (operation_requests).
     """
     whole = row.operation_id is not None and not row.rotation_waits
     live = "instance" if whole else "member" if row.members_busy else None

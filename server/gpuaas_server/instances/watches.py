@@ -6,17 +6,17 @@ generation, so that a late report of an earlier one says nothing about the prese
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from gpuaas_server.allocations.service import AllocationHost, allocation_hosts
 from gpuaas_server.catalog.service import Probe, host_probes
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.service import NewTask
 from gpuaas_server.instances.health import WORK as HEALTH_WORK
-from gpuaas_server.instances.locked import LockedInstance
-from gpuaas_server.instances.machine import member_done
+from gpuaas_server.instances.locked_instance import LockedInstance
+from gpuaas_server.instances.machine import kind_for_member, member_done
+from gpuaas_server.instances.probe_documents import ProbeDocument, WatchDocument
 from gpuaas_server.instances.readiness import Readiness, ready_by
-from gpuaas_server.instances.rows import MemberRow, ProbeDocument, WatchDocument
+from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import CHANGES_VERSION, KINDS, TEARDOWNS, OperationRow
 
@@ -79,7 +79,7 @@ def settle_unready(
             continue
         why = found.unready.get(member.id)
         if why is None:
-            kind = "add" if member.id == operation.new_member_id else operation.kind
+            kind = kind_for_member(operation.kind, member.id == operation.new_member_id)
             locked.set_member_status(member, member_done(kind, member.status, member.host_gone))
         elif member.status != "failed":
             locked.set_member_status(member, "failed", why.document())
@@ -94,13 +94,13 @@ def _brings_up(operation: OperationRow, member: MemberRow) -> bool:
 def _becomes_ready(operation: OperationRow, member: MemberRow) -> bool:
     if not _brings_up(operation, member) or member.host_gone:
         return False
-    kind = "add" if member.id == operation.new_member_id else operation.kind
+    kind = kind_for_member(operation.kind, member.id == operation.new_member_id)
     return member_done(kind, member.status) == "ready"
 
 
 def _wanted_probes(locked: LockedInstance, operation: OperationRow, member: MemberRow) -> list[Probe]:
     """The probes of the version that the operation brings."""
-    manifest: dict[str, Any] = locked.row.manifest
+    manifest = locked.row.manifest
     if operation.kind in CHANGES_VERSION and locked.row.attempted is not None:
         manifest = locked.row.attempted["manifest"]
     return host_probes(manifest, member.component_key)

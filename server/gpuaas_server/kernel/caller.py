@@ -1,7 +1,9 @@
 """`Caller`: who makes a call, and what they hold in the project or tenant that it is about."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 def _no_roles(project_id: str | None) -> frozenset[str]:

@@ -2,16 +2,23 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.database import Connection, Database, Scope
-from gpuaas_server.kernel.later import Later
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.deferred_writes import DeferredWrites
 from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wakeups import Wakeups
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    PrivateKey = Ed25519PrivateKey | EllipticCurvePrivateKey
 
 # Called with the generation of a locked row: refuses a change that was prepared against another one (If-Match).
 RequireMatch = Callable[[int], None]
@@ -45,7 +52,7 @@ class Tx:
     now: datetime
     wakeups: set[str] = field(default_factory=set)
     audited: bool = False
-    later: Later = field(default_factory=Later)
+    later: DeferredWrites = field(default_factory=DeferredWrites)
     site: str = ""
     replay_check: Callable[[], Awaitable[None]] | None = None  # not done yet
 
@@ -78,7 +85,7 @@ class Platform:
     # What works for now and needs somebody's attention, by subject: /readyz tells it.
     warnings: dict[str, str] = field(default_factory=dict)
     # Private keys that this process has opened, by kind and id: opened once, so that no signature asks the secret store.
-    private_keys: dict[str, dict[str, Any]] = field(default_factory=dict)
+    private_keys: dict[str, dict[str, "PrivateKey"]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, actor: Actor) -> AsyncIterator[Tx]:

@@ -6,27 +6,28 @@ A connection always has a scope before it is handed out; without one the policie
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Self
 
 import orjson
 from psycopg import AsyncConnection, DatabaseError, Error
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row, scalar_row
+from psycopg.rows import scalar_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, WRITE_FAILURES, DatabaseHealth
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.pipeline import pipeline
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.kernel.write_probe import ANSWER_SECONDS, WriteProbe
 
-Connection = AsyncConnection[DictRow]
+# Rows are read through kernel/rows.py, as dataclasses. A plain `execute` yields tuples, of which a type says nothing.
+Connection = AsyncConnection[tuple[object, ...]]
 
 GET_SECONDS = 10.0
 WAIT_SECONDS_AT_START = 1e8  # there is no deadline; three years are as good as none
-GET_SECONDS_WHILE_AWAY = 1.0  # a restart is waited for; who asks during a long outage is told so soon
+GET_SECONDS_WHILE_AWAY = 1.0  # long enough for a restart; in a longer outage, callers get the error soon
 
 # What our own SQL functions raise to refuse: MESSAGE is a code of the error catalogue, DETAIL the sentence, HINT the details.
 REFUSED = "GP001"
@@ -49,7 +50,7 @@ PLATFORM = Scope(tenant_id="", platform=True)
 NOBODY = Scope(tenant_id="")
 
 
-class _PooledConnection(AsyncConnection[DictRow]):
+class _PooledConnection(AsyncConnection[tuple[object, ...]]):
     @classmethod
     async def connect(cls, conninfo: str = "", *, health: DatabaseHealth, **options: Any) -> Self:  # type: ignore[override]
         """Connect at the pace that the health of the database sets: attempts become rarer the longer an outage lasts."""
@@ -70,7 +71,7 @@ class Database:
             max_idle=60,
             connection_class=_PooledConnection,
             kwargs={
-                "row_factory": dict_row,
+                "row_factory": tuple_row,
                 "autocommit": True,
                 "prepare_threshold": 1,
                 "health": self.health,

@@ -1,8 +1,8 @@
 """Why something did not work, as resources keep it and show it: for a person and for a program."""
 
-from dataclasses import dataclass
 from typing import TypedDict
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import CATALOGUE
 
 

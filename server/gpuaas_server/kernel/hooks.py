@@ -9,7 +9,7 @@ Functions = TypeVar("Functions")
 
 
 class Hook(Generic[Functions]):
-    """`hook.connect(functions)` at the start of a process; `hook()` gives the functions to whoever calls up."""
+    """`wiring.py` calls `hook.connect(functions)` at the start of a process; the noun below calls `hook()` to use them."""
 
     def __init__(self, name: str) -> None:
         self._name = name

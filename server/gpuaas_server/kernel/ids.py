@@ -50,12 +50,17 @@ def _spell(prefix: str, value: int) -> str:
     return f"{prefix}_{''.join(digits)}"
 
 
+def id_pattern(prefix: str) -> str:
+    """The regular expression of ids with this prefix, without anchors."""
+    return f"{prefix}_{_BODY}"
+
+
 def is_id(prefix: str, text: str) -> bool:
-    return re.fullmatch(f"{prefix}_{_BODY}", text) is not None
+    return re.fullmatch(id_pattern(prefix), text) is not None
 
 
 def _pattern(prefix: str) -> StringConstraints:
-    return StringConstraints(pattern=f"^{prefix}_{_BODY}$")
+    return StringConstraints(pattern=f"^{id_pattern(prefix)}$")
 
 
 TenantId = Annotated[str, _pattern("tnt")]

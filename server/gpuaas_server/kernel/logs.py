@@ -49,5 +49,5 @@ def configure_logs(level: str) -> None:
     root.setLevel(level)
     for noisy in ("uvicorn.access", "httpx", "httpcore", "alembic", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    # What it warns of, one line for each connection, is told by database_health in one.
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+    # psycopg and its pool log a warning for each lost connection; database_health logs one line for all of them.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 Address = IPv4Address | IPv6Address
 # A host usually has a whole /64 of IPv6 to itself, so that is what stands for it.
 IPV6_HOST_BITS = 64
+MAPPED_PREFIX = 96  # bits before the IPv4 address in ::ffff:192.0.2.1
 
 # The same rules as those of `ipaddress`, for the contract: without anchors, and without the zone of an IPv6 address.
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -29,6 +30,15 @@ def parse_address(text: str) -> Address:
     address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+def parse_network(text: str) -> IPv4Network | IPv6Network:
+    """The network of an address or a CIDR network, or ValueError. Host bits are dropped; IPv4 written as IPv6 is IPv4."""
+    network = ip_network(text, strict=False)
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    if mapped is None or network.prefixlen < MAPPED_PREFIX:
+        return network
+    return IPv4Network((mapped, network.prefixlen - MAPPED_PREFIX))
 
 
 def is_address(text: str) -> bool:

@@ -15,23 +15,40 @@ class Kind:
     name: str
     target: str  # instance: the whole; member: one member, or many below a bulk operation
     about: str  # for the people who ask for it
-    teardown: bool = False  # it leaves nothing behind on a host, which is proven there
+    teardown: str | None = None  # what is proven on the hosts: `stopped`, nothing runs, or `gone`, nothing is left
     brings_bytes: bool = False  # it brings the bytes of the instance's version to a host, first or once more
     changes_version: bool = False
     closable: bool = True  # an app may say that it does not take it in the form that the instance has
     options: bool = True  # the app's manifest may take options with it
+    own_endpoint: bool = False  # it takes more than options, and has an endpoint and a function of its own
+    gives_way: bool = (
+        False  # unclaimed, it is cancelled when an allocation of its members is released; it can follow again
+    )
 
     # Of a kind on the whole instance: when it may be asked for, and what the instance becomes.
     instance_from: tuple[str, ...] = ()  # once it was deployed
     undeployed: bool = False  # after a first deploy that failed
+    needs_previous: bool = False  # only where there is a version to go back to
     instance_asked: str | None = None  # its status as soon as it is asked for
+    instance_begun: str | None = (
+        None  # its status as soon as a controller works on it; until then, a new one stays `created`
+    )
     instance_done: str = "running"  # also from another status; success clears the failure of the operation before
     breaking: bool = False  # once begun, it leaves nothing to rely on when it fails
+    breaking_unclaimed: bool = False  # it does so when no controller has ever begun it, too
+    ends_instance: bool = False
 
     # Of the members that it works on.
     member_from: tuple[str, ...] = ()  # what a member may be for an operation on it to begin
     member_begun: str | None = None
     member_done: str = "ready"
+    overrules_reports: bool = False  # success makes members what `member_done` says, whatever their controller reported
+    member_broken: str = "failed"  # what a member is after a failure in between
+    may_take_needed: bool = (
+        False  # it may take away members that the app needs: `min` and `depends_on` hold, unless forced
+    )
+    adds_members: bool = False
+    removes_members: bool = False
     fields: tuple[str, ...] = ()  # of a request for a member operation: those that it takes, all of them and no others
 
 
@@ -43,8 +60,12 @@ _TABLE = (
         brings_bytes=True,
         closable=False,
         options=False,
+        gives_way=True,
         undeployed=True,
+        instance_asked="starting",
+        instance_begun="starting",
         breaking=True,
+        breaking_unclaimed=True,
         member_begun="joining",
     ),
     Kind(
@@ -60,13 +81,14 @@ _TABLE = (
         name="stop",
         target="instance",
         about="Stop the instance. The hosts are inspected after the controller is done, so that stopped means proven.",
-        teardown=True,
+        teardown="stopped",
         instance_from=("running", "failed"),
         instance_asked="stopping",
         instance_done="stopped",
         breaking=True,
         member_begun="draining",
         member_done="drained",
+        overrules_reports=True,
     ),
     Kind(
         name="restart",
@@ -82,6 +104,7 @@ _TABLE = (
         target="instance",
         about="Upgrade the instance to another version of the app. The previous version stays known, for `rollback`.",
         changes_version=True,
+        own_endpoint=True,
         instance_from=("running",),
     ),
     Kind(
@@ -90,6 +113,7 @@ _TABLE = (
         about="Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from.",
         changes_version=True,
         instance_from=("running", "failed"),
+        needs_previous=True,
     ),
     Kind(
         name="reconcile",
@@ -111,22 +135,26 @@ _TABLE = (
         name="decommission",
         target="instance",
         about="End the instance. Its history and its receipts stay.",
-        teardown=True,
+        teardown="gone",
         closable=False,
         instance_from=("running", "stopped", "failed"),
         undeployed=True,
         instance_asked="stopping",
         instance_done="stopped",
         breaking=True,
+        ends_instance=True,
         member_begun="removing",
         member_done="removed",
+        overrules_reports=True,
     ),
     Kind(
         name="add",
         target="member",
         about="Add members to the instance, one on each allocation.",
         brings_bytes=True,
+        gives_way=True,
         member_begun="joining",
+        adds_members=True,
         fields=("component_key", "allocation_ids"),
     ),
     Kind(
@@ -136,27 +164,36 @@ _TABLE = (
         member_from=("ready", "degraded"),
         member_begun="draining",
         member_done="drained",
+        member_broken="degraded",  # it still serves
+        may_take_needed=True,
         fields=("targets",),
     ),
     Kind(
         name="remove",
         target="member",
         about="Remove a member from the instance. Its host is inspected.",
-        teardown=True,
+        teardown="gone",
         member_from=("ready", "degraded", "drained", "failed", "pending"),
         member_begun="removing",
         member_done="removed",
+        overrules_reports=True,
+        may_take_needed=True,
+        removes_members=True,
         fields=("targets",),
     ),
     Kind(
         name="replace",
         target="member",
         about="Replace a member with a new one on another allocation.",
-        teardown=True,
+        teardown="gone",
         brings_bytes=True,
         member_from=("ready", "degraded", "drained", "failed"),
         member_begun="draining",
         member_done="removed",
+        overrules_reports=True,
+        may_take_needed=True,
+        adds_members=True,
+        removes_members=True,
         fields=("replacements",),
     ),
     Kind(
@@ -178,6 +215,11 @@ BRINGS_CURRENT = frozenset(kind.name for kind in _TABLE if kind.brings_bytes)
 CHANGES_VERSION = frozenset(kind.name for kind in _TABLE if kind.changes_version)
 CLOSABLE = tuple(kind.name for kind in _TABLE if kind.closable)
 WITH_OPTIONS = tuple(kind.name for kind in _TABLE if kind.options)
+MAY_TAKE_NEEDED = tuple(kind.name for kind in _TABLE if kind.may_take_needed)
+# What a replacement is for the member that it adds.
+(ADD,) = (kind.name for kind in _TABLE if kind.adds_members and not kind.removes_members)
+# What clients read of the table, in the contract.
+PUBLISHED = ("target", "own_endpoint", "fields", "may_take_needed")
 
 # The wire types: an enumeration in the contract, a plain string for mypy, which cannot read a table.
 if TYPE_CHECKING:
@@ -188,3 +230,8 @@ else:
     OperationKind = Literal[tuple(KINDS)]
     ClosableKind = Literal[CLOSABLE]
     MemberKind = Literal[MEMBER_KINDS]
+
+
+def published_kinds() -> dict[str, dict[str, object]]:
+    """What the contract says of each kind, so that no client keeps a list of its own."""
+    return {kind.name: {column: getattr(kind, column) for column in PUBLISHED} for kind in _TABLE}

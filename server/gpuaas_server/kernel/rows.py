@@ -135,7 +135,7 @@ def row_factory(row: type[Row]) -> AsyncRowFactory[Row]:
 
 
 def recordset_insert(table: str, row: type[Any]) -> str:
-    """An INSERT of any number of rows whose only parameter is their JSON, as `Later.insert` and `as_json` make it.
+    """An INSERT of any number of rows whose only parameter is their JSON, as `DeferredWrites.insert` and `as_json` make it.
 
     The types come from the table itself. JSON has no bytes: a row with such a field needs `values_insert`.
     """
@@ -182,7 +182,7 @@ async def execute(
 async def execute_scalar(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> AsyncCursor[Value]:
-    """As `execute`, for a statement of one column. `kind` is for mypy only, and is not checked."""
+    """Send a statement of one column, as `execute` does. `kind` is for mypy only, and is not checked."""
     return await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
 
 

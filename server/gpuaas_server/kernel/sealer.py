@@ -1,11 +1,17 @@
-"""AES-GCM encryption of keys at rest under the master key. Each sealed text names its purpose and opens for no other."""
+"""AES-GCM encryption of keys at rest under the master key. Each sealed text names its purpose and opens for no other.
 
+A mark is what is kept of a text that only has to be known again.
+"""
+
+import hmac
 import logging
 import os
 import tempfile
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from gpuaas_server.kernel.start import StartFailed
 
@@ -17,6 +23,7 @@ class Sealer:
         if len(master_key) != 32:
             raise ValueError("the master key must be 32 bytes (64 hex digits)")
         self._aead = AESGCM(master_key)
+        self._mark_key = HKDF(SHA256(), 32, salt=None, info=b"gpuaas mark").derive(master_key)
 
     def seal(self, clear: bytes, purpose: str) -> bytes:
         nonce = os.urandom(12)
@@ -24,6 +31,10 @@ class Sealer:
 
     def open(self, sealed: bytes, purpose: str) -> bytes:
         return self._aead.decrypt(sealed[:12], sealed[12:], purpose.encode())
+
+    def mark(self, clear: bytes, purpose: str) -> bytes:
+        """Return a keyed hash; equal texts have equal marks. Without the master key, no text can be guessed from its mark."""
+        return hmac.digest(self._mark_key, purpose.encode() + b"\0" + clear, "sha256")
 
 
 def load_or_make_master_key(path: Path) -> bytes:

@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
+from gpuaas_server.kernel.artifact_settings import ArtifactSettings
 from gpuaas_server.kernel.networks import Networks
 
 
-class Settings(BaseSettings):
+class Settings(ArtifactSettings):
     model_config = SettingsConfigDict(env_prefix="GPUAAS_", frozen=True)
 
     data_dir: Path = Field(
@@ -132,10 +133,10 @@ class Settings(BaseSettings):
         default=15, ge=1, le=60, description="Default lifetime of an SSH user certificate."
     )
     ssh_certificate_source_check: bool = Field(
-        default=False,
-        description="Certificates of people and controllers work only from the address that requested them. For sites where"
-        " clients reach the platform and the hosts from the same address. Certificates of terminals always work on"
-        " the host only.",
+        default=True,
+        description="SSH certificates of people and controllers work only from the address that requested them and from those"
+        " that the request names. Turn it off where clients reach hosts from addresses that they cannot name: their"
+        " certificates then work from everywhere. Certificates of terminals always work on the host only.",
     )
     custody_backend: Literal["builtin", "openbao"] = Field(
         default="builtin",
@@ -317,83 +318,33 @@ class Settings(BaseSettings):
         description="Address at which the worker serves its Prometheus metrics. Port 0: a free one, written to"
         " worker-metrics.address in the data directory. Empty: off.",
     )
-    s3_bucket_url: str = Field(
-        default="",
-        description="S3-compatible bucket for blobs, as https://host/bucket. Empty: a directory in the data directory.",
-    )
-    s3_region: str = Field(default="us-east-1", description="Region for which requests to the bucket are signed.")
-    s3_access_key: SecretStr | None = Field(default=None, description="Access key of the bucket.")
-    s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the bucket.")
-    artifact_max_bytes: int = Field(default=5 << 30, ge=1, description="Largest blob. One S3 request takes no more.")
-    quota_artifacts: int = Field(default=1000, ge=0, description="Default limit of artifacts of a tenant.")
-    quota_artifact_bytes: int = Field(
-        default=200 << 30, ge=0, description="Default limit of artifact bytes of a tenant."
-    )
     quota_unproven_gpus: int = Field(
         default=32,
         ge=0,
         description="Default limit of a tenant's released GPUs that are not proven clean. At the limit the tenant gets no new"
         " allocation.",
     )
-    uploads_per_project: int = Field(
-        default=4, ge=1, description="Largest number of simultaneous blob uploads of one project."
-    )
-    uploads_per_tenant: int = Field(
-        default=8, ge=1, description="Largest number of simultaneous blob uploads of one tenant."
-    )
-    publish_minutes: int = Field(
-        default=60, ge=1, le=1440, description="How long a publish intent waits for its bytes."
-    )
     platform_apps: str = Field(
         default="all",
-        description="Which installed apps `up` provides: all, none, or names with commas. Examples have to be named.",
+        description="Which installed apps `up` provides: all, none, or names separated by commas. Examples must be named.",
     )
     platform_apps_for_tenants: bool = Field(
         default=True,
         description="Entitle every tenant to the platform's own apps, with a consent that the tenant can withdraw.",
-    )
-    registry_bind: str = Field(
-        default="",
-        description="Address of the image registry (docker-registry) that `up` runs. Plain HTTP on a loopback address,"
-        " otherwise with a certificate of the platform's CA. Empty: none.",
-    )
-    registry_url: str = Field(
-        default="",
-        description="URL of an image registry that trusts the platform's tokens. Empty: the one of GPUAAS_REGISTRY_BIND, if"
-        " any.",
-    )
-    registry_host: str = Field(
-        default="",
-        description="Address that clients use for the registry, as host:port. Empty: the address that the platform uses.",
-    )
-    registry_realm: str = Field(
-        default="",
-        description="URL to which the platform's own registry sends clients for tokens. Empty: the first of"
-        " GPUAAS_AGENT_URLS, with the path.",
-    )
-    registry_grace_hours: int = Field(
-        default=24,
-        ge=1,
-        description="How long the platform's own registry keeps bytes that no artifact and no publish intent refers to.",
-    )
-    registry_collect_hours: int = Field(
-        default=6,
-        ge=1,
-        description="How often the platform's own registry removes such bytes. It does not respond during the removal.",
     )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
     @field_validator("trusted_proxies", "proxy_protocol_peers")
     @classmethod
     def _names_networks(cls, value: str) -> str:
-        Networks(value)  # a misspelt one would silently be nobody's
+        Networks(value)  # a misspelt entry would silently match nothing
         return value
 
 
 def settings_reference() -> list[tuple[str, str, str]]:
     """(variable, default, description) of every setting, for the printed and the committed reference."""
     rows = []
-    for name, field in Settings.model_fields.items():
+    for name, field in sorted(Settings.model_fields.items(), key=lambda item: item[0] in ArtifactSettings.model_fields):
         default = "" if field.default is None else str(field.default)
         rows.append((f"GPUAAS_{name.upper()}", default, field.description or ""))
     return rows

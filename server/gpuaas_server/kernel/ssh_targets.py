@@ -6,8 +6,8 @@ nothing is accepted that could be an option, a second line or another word. Pure
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.networks import IPV6_PATTERN, parse_address
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

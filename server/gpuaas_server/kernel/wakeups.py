@@ -10,20 +10,20 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from psycopg import AsyncConnection, OperationalError
 
 from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, DatabaseHealth
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.tasks import stop
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.05
-# The first goes at once; what comes on its heels goes together. How long that is follows from what sending takes, so that
-# it takes a tenth of the time at most: short while there is room, longer when the database or this process is busy.
+# The first wake-up is sent at once; those that follow within a pause are sent together. The pause is a multiple of the time
+# that sending takes, so that sending takes at most a tenth of the time: it grows when the database or this process is busy.
 LONGEST_SEND_PAUSE = 0.02
 PAUSE_PER_SEND = 9.0
 LONGEST_PAUSE = 15.0
@@ -32,12 +32,12 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Look(Generic[Found]):
-    """What one look at the database found, and whether that is enough to answer."""
+class PollResult(Generic[Found]):
+    """What one read of the database found, and whether that is enough to answer."""
 
     found: Found
     enough: bool
-    again: float = LONGEST_PAUSE  # seconds after which to look again, though nobody has woken us
+    again: float = LONGEST_PAUSE  # seconds after which to read again, though nobody has woken us
 
 
 class Wakeups:
@@ -95,19 +95,19 @@ class Wakeups:
                 if not self._waiters[topic]:
                     del self._waiters[topic]
 
-    async def first(
-        self, topic: str, look: Callable[[], Awaitable[Look[Found]]], seconds: float, further: Sequence[str] = ()
+    async def long_poll(
+        self, topic: str, read: Callable[[], Awaitable[PollResult[Found]]], seconds: float, further: Sequence[str] = ()
     ) -> Found:
-        """A long poll: the first look that finds enough, or the last one when `seconds` are over. `further` topics wake it too.
+        """Return what the first read finds that is enough, or the last one after `seconds`. `further` topics wake it too.
 
-        The end of the time is no wake-up, so it causes no further look.
+        The end of the time is no wake-up, so it causes no further read.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         async with self.waiting(topic, *further) as woken:
             while True:
                 woken.clear()
-                seen = await look()
+                seen = await read()
                 left = deadline - loop.time()
                 if seen.enough or left <= 0 or self.ending:
                     return seen.found
@@ -131,7 +131,7 @@ class Wakeups:
         connection = await self._health.connect(
             lambda: AsyncConnection.connect(self._url, autocommit=True, **CONNECT_OPTIONS)
         )
-        if self._lost:  # and so were others, perhaps, in an outage too short for anybody to fail to connect
+        if self._lost:  # other connections may be lost too, although the outage was too short for a failed connect
             self._lost = False
             self._health.announce_return()
         return connection
@@ -142,7 +142,7 @@ class Wakeups:
             await connection.execute(f"LISTEN {CHANNEL}")
             self._listeners_ready.set()
             for event in [e for waiters in self._waiters.values() for e in waiters]:
-                event.set()  # whatever was sent while we were deaf: let everybody look
+                event.set()  # wake-ups may have been lost while the connection was down: wake all waiters
             while True:
                 await _await_data(connection.fileno())
                 async for notification in connection.notifies(timeout=READ_SECONDS, stop_after=1):

@@ -14,8 +14,8 @@ from gpuaas_server.kernel.errors import Problem
 WipeGrade = Literal["inspected", "rebooted", "reimaged"]
 INSPECTED: Final = "inspected"
 REBOOTED: Final = "rebooted"
-# What may be asked for: nothing that no driver can do.
-# What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
+# The grades that may be requested. A request for the reserved grade is refused with a code that says why; only the contract
+# leaves it out.
 AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
 GRADES: tuple[WipeGrade, ...] = (INSPECTED, REBOOTED, "reimaged")
 

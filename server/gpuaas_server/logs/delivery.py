@@ -1,4 +1,4 @@
-"""What a host brings, given to the process that waits for it: this one, or a peer."""
+"""Delivers the lines of a host to the process that waits for them: this one, or a peer."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import orjson
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.logs.readers import LogReaders
 from gpuaas_server.logs.schemas import LogPortion, PortionLine
 from gpuaas_server.logs.service import portion_of
@@ -27,9 +28,11 @@ class LogDelivery:
         peers.offer(KIND, self._take_from_peer)
 
     async def deliver(self, node_id: str, read_id: str, body: LogPortion) -> bool:
-        """Deliver lines of this node. Return whether somebody reads them; a ticket of another node finds nobody."""
-        ticket = read_ticket(self._platform.sealer, body.ticket, self._platform.clock())
-        if ticket is None or ticket.node_id != node_id or ticket.read_id != read_id:
+        """Deliver lines of this node. Return whether somebody reads them; a ticket of another node is refused."""
+        ticket = read_ticket(self._platform.sealer, body.ticket)
+        if ticket is None or (ticket.node_id, ticket.read_id) != (node_id, read_id):
+            raise Problem("forbidden", "The platform did not request these lines from this node.")
+        if ticket.ends <= self._platform.clock().timestamp():
             return False
         if ticket.holder == self._peers.address:
             return self._readers.has(read_id) and self._readers.deliver(
@@ -53,7 +56,7 @@ class LogDelivery:
                 last = await channel.receive()
             return isinstance(last, dict) and last.get("watched") is True
         finally:
-            channel.drop()  # all was said: to close in peace could wait for a peer that does not read
+            channel.drop()  # everything is sent; an orderly close could wait for a peer that does not read
 
     async def _take_from_peer(self, read_id: str, channel: StreamChannel) -> None:
         if not self._readers.has(read_id):

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from gpuaas_server.instances.service import log_target
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.streams import LimitedStream
 from gpuaas_server.kernel.ids import InstanceId, LogReadId, MemberId, ProjectId
 from gpuaas_server.logs import service, streams
@@ -24,7 +25,7 @@ from gpuaas_server.logs.schemas import (
 from gpuaas_server.logs.service import LogQuery, ReadContext
 from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS
 
-router = APIRouter(tags=["logs"])
+router = api_router(tags=["logs"])
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": LogPage}
 _PROBLEMS = ("not_active", "log_source_missing", "log_host_away", "log_read_failed", "too_many_streams")
 
@@ -67,7 +68,7 @@ async def log_read(
     the newest `limit` lines, or those after `cursor`, and then each line as it is written.
     """
     async with call.platform.database.connection(call.admission.scope) as connection:
-        target = await log_target(connection, call.caller, project_id, instance_id, member)
+        target = await log_target(connection, call.caller, instance_id, member)
     service.refuse_lost_host(target)
     state = call.request.app.state
     scope, holder = call.admission.scope, state.terminals.address

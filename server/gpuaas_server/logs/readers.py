@@ -4,8 +4,9 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.logs.schemas import LogLine
 
@@ -79,7 +80,7 @@ class LogReaders:
             yield reader
         finally:
             del self._readers[read_id]
-            self._places -= Counter((node_id, allocation_id))  # it forgets those that have none
+            self._places -= Counter((node_id, allocation_id))  # subtracting also drops the entries that reach zero
 
     def _refuse_too_many(self, limit: str, place: str) -> None:
         most = self._most[limit]

@@ -7,7 +7,7 @@ from gpuaas_server.host_tasks.service import TaskRow
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.logs import service
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 # A task is over by its deadline; the reader may look at its failure for a moment longer.
 KEPT = timedelta(seconds=30)

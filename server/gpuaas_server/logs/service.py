@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -11,6 +11,7 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.instances.service import LogTarget
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import NOT_REPORTED
 from gpuaas_server.kernel.ids import new_id
@@ -114,7 +115,8 @@ async def _send_task(tx: Tx, context: ReadContext, read_id: str, generation: int
 
 
 def _entry(target: LogTarget, query: LogQuery) -> AuditEntry:
-    details: dict[str, object] = {"member_id": target.member_id, "follow": query.follow}
+    """Every read is recorded, also the few lines that a page shows beside a failure: repeated, they would be a whole log."""
+    details: dict[str, object] = {"member_id": target.member_id, "follow": query.follow, "limit": query.limit}
     return AuditEntry("log_read", target.instance_id, target.tenant_id, target.project_id, details=details)
 
 
@@ -161,12 +163,12 @@ def _no_answer(target: LogTarget) -> Problem:
 
 
 def refuse_lost_host(target: LogTarget) -> None:
-    """Refuse at once while the platform knows that the host is away: there is nobody to ask."""
+    """Refuse at once while the platform knows that the host is lost."""
     if target.lost_since is not None:
         at = target.lost_since.isoformat(timespec="seconds")
         raise Problem(
             "log_host_away",
-            f"The host of member {target.member_id} does not answer since {at}.",
+            f"The host of member {target.member_id} has not answered since {at}.",
             {"member_id": target.member_id},
         )
 

@@ -36,7 +36,7 @@ async def log_stream(
     """Stream lines until the reader leaves, loses the right, or the host has nothing to say any more."""
     yield b": stream open\n\n"
     try:
-        with suppress(*away):  # it ends; the reader comes again with its last cursor, and is told then
+        with suppress(*away):  # the stream ends; the client reconnects with its last cursor, and gets the error then
             async for frame in _follow(context, query, allowed):
                 yield frame
     except Problem as problem:
@@ -57,8 +57,8 @@ async def _follow(
         await ask_host(context, read_id, generation, query)
         heard = checked = time.monotonic()
         while not wakeups.ending:
-            patience = QUIET_SECONDS if tries == 0 else ANSWER_SECONDS
-            portion = await wait_for_lines(context, read_id, reader, woken, patience)
+            timeout = QUIET_SECONDS if tries == 0 else ANSWER_SECONDS
+            portion = await wait_for_lines(context, read_id, reader, woken, timeout)
             if time.monotonic() - checked > RIGHTS_SECONDS:
                 if not await allowed():
                     return

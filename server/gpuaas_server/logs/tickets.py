@@ -4,12 +4,12 @@ The ticket goes to the agent with its task and comes back with each portion. So 
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
 from cryptography.exceptions import InvalidTag
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.sealer import Sealer
 
 PURPOSE = "log reader"
@@ -23,6 +23,7 @@ class Ticket:
     member_id: str
     node_id: str
     holder: str  # the address of the process that reads
+    ends: int = 0  # Unix time
 
 
 def write_ticket(sealer: Sealer, ticket: Ticket, now: datetime) -> str:
@@ -30,9 +31,9 @@ def write_ticket(sealer: Sealer, ticket: Ticket, now: datetime) -> str:
     return sealer.seal(orjson.dumps(parts), PURPOSE).hex()
 
 
-def read_ticket(sealer: Sealer, text: str, now: datetime) -> Ticket | None:
-    """Open a ticket; None for one that this platform did not write, or that is over."""
+def read_ticket(sealer: Sealer, text: str) -> Ticket | None:
+    """Open a ticket; None for one that this platform did not write."""
     with suppress(ValueError, InvalidTag, TypeError):
-        ends, *parts = orjson.loads(sealer.open(bytes.fromhex(text), PURPOSE))
-        return Ticket(*parts) if now.timestamp() < ends else None
+        ends, read_id, member_id, node_id, holder = orjson.loads(sealer.open(bytes.fromhex(text), PURPOSE))
+        return Ticket(read_id, member_id, node_id, holder, ends)
     return None

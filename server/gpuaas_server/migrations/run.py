@@ -1,6 +1,6 @@
 """Bring a database to the head revision, or down, from code (`gpuaas-server migrate`).
 
-Alembic and SQLAlchemy are loaded by those who migrate: they are most of what `up` would have to load otherwise.
+Alembic and SQLAlchemy are loaded only for a migration: otherwise they would be most of what `up` loads.
 """
 
 import re

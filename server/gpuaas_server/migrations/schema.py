@@ -1,5 +1,10 @@
 """All tables of all nouns in one MetaData, and which of them carry the tenant wall."""
 
+import re
+import sys
+
+import sqlalchemy as sa
+
 import gpuaas_server.access.tables
 import gpuaas_server.allocations.tables
 import gpuaas_server.app_usage.tables
@@ -23,9 +28,18 @@ import gpuaas_server.terminals.tables
 import gpuaas_server.work.tables  # noqa: F401
 from gpuaas_server.kernel.tables import metadata
 
-__all__ = ["metadata", "tenant_tables"]
+__all__ = ["metadata", "noun_of_table", "tenant_tables"]
+_TABLES = re.compile(r"gpuaas_server\.\w+\.tables")
 
 
 def tenant_tables() -> list[str]:
     """Every table with a tenant_id: each must have row-level security, which a test checks in the database."""
     return sorted(table.name for table in metadata.tables.values() if "tenant_id" in table.columns)
+
+
+def noun_of_table() -> dict[str, str]:
+    """The noun that each table belongs to: the one whose `tables.py` describes it."""
+    modules = {name.split(".")[1]: vars(module) for name, module in sys.modules.items() if _TABLES.fullmatch(name)}
+    return {
+        value.name: noun for noun, module in modules.items() for value in module.values() if isinstance(value, sa.Table)
+    }

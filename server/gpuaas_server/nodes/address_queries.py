@@ -20,6 +20,16 @@ async def addresses_of_node(connection: Connection, node_id: str) -> RecordedAdd
     )
 
 
+async def has_whole_host_tenant(connection: Connection, node_id: str) -> bool:
+    """Tell whether a tenant has the whole host, or has left it without a proof."""
+    cursor = await connection.execute(
+        "SELECT 1 FROM nodes n WHERE n.id = %s AND (n.facts_frozen OR EXISTS (SELECT 1 FROM allocation_resource_claims c"
+        " WHERE c.node_id = n.id AND c.kind = 'node_exclusive' AND c.released_at IS NULL))",
+        (node_id,),
+    )
+    return await cursor.fetchone() is not None
+
+
 async def address_owners(connection: Connection, addresses: Sequence[str]) -> dict[str, str]:
     return await fetch_mapping(
         connection,

@@ -1,11 +1,10 @@
 """Which network addresses belong to a node: its own, and those of the slices on it. Each belongs to one node.
 
-An agent says them, and its word is taken while no tenant is on the host. While one is, what was recorded stands: whoever is
-root there could say anything. An administrator may set the host's address at any time.
+The agent reports them, and the report counts while no tenant is on the host. While one is, the record stands: whoever is
+root there could report anything. An administrator may set the host's address at any time.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -13,6 +12,7 @@ from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.networks import network_of, parse_address
 from gpuaas_server.kernel.ssh_targets import normal_target_address
@@ -46,7 +46,7 @@ async def addresses_create(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
 
 
 async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
-    """Compare what an agent reports with the record. It never fails the call: a host that moved must still be heard."""
+    """Compare what an agent reports with the record. It never fails the call: a host that moved must be able to report."""
     before = await queries.addresses_of_node(tx.connection, node_id)
     if before is None:
         return
@@ -90,7 +90,7 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
     """Tell whether the node may be certified under the address.
 
     An agent of an older release has never reported which addresses its slices have: it gets one that nobody has, and
-    keeps it.
+    keeps it. A tenant who has the whole host could ask in its name, so nothing new is given then.
     """
     before = await queries.addresses_of_node(tx.connection, node_id)
     normal = normal_target_address(address)
@@ -98,7 +98,7 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
         return False
     if normal in before.recorded:
         return True
-    if before.slice_addresses is not None:
+    if before.slice_addresses is not None or await queries.has_whole_host_tenant(tx.connection, node_id):
         return False
     return await queries.addresses_insert(tx.connection, node_id, {normal: "slice"}, tx.now)
 

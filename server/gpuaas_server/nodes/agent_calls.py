@@ -13,10 +13,10 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.nodes import addresses, inventory, overstayers, queries
+from gpuaas_server.nodes import addresses, inventory, leftover_allocations, queries
 from gpuaas_server.nodes import facts as node_facts
 from gpuaas_server.nodes.addresses import NodeAddresses
-from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskFailure, TaskKey, TaskResult
+from gpuaas_server.nodes.agent_schemas import AgentHeartbeat, Phase, PlatformTrust, TaskFailure, TaskKey, TaskResult
 from gpuaas_server.nodes.rows import ReportedFacts
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 from gpuaas_server.pki import service as pki
@@ -38,11 +38,13 @@ async def platform_trust(platform: Platform, documents: AnchorDocuments) -> Plat
     )
 
 
-async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> None:
+async def heartbeat(tx: Tx, node_id: str, body: AgentHeartbeat, has_moved: bool) -> None:
     """Store the facts of a heartbeat, and record when one of them changed. The gate has noted the sign of life already."""
     if has_moved:
         await addresses.addresses_report(tx, node_id, NodeAddresses.read(body.address, body.slice_addresses))
-    await overstayers.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
+    await leftover_allocations.end_leftover_allocations(
+        tx, node_id, [entry.allocation_id for entry in body.allocations]
+    )
     await node_facts.claim_store(tx, node_id, body.configuration, body.agent_sha256)
     anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
     facts = ReportedFacts(body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)

@@ -1,11 +1,11 @@
-"""HTTP of the agent protocol. The poll is hot: it reads its two parameters itself, see POLL_ROUTE."""
+"""HTTP of the agent protocol. Polls, heartbeats and reports of tasks are hot, see DIRECT_ROUTES."""
 
 import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -13,9 +13,10 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
-from gpuaas_server.kernel.http.direct import DirectRoute
+from gpuaas_server.kernel.http.direct import DirectBodyRoute, DirectRoute
 from gpuaas_server.kernel.http.problems import problem_responses
-from gpuaas_server.kernel.ids import TaskId
+from gpuaas_server.kernel.http.routers import api_router
+from gpuaas_server.kernel.ids import TaskId, id_pattern
 from gpuaas_server.nodes import (
     agent_calls,
     enrolment,
@@ -28,9 +29,9 @@ from gpuaas_server.nodes import (
 from gpuaas_server.nodes.agent_schemas import (
     Acknowledged,
     AgentCa,
+    AgentHeartbeat,
     Enrol,
     Enrolled,
-    Heartbeat,
     HostCertificate,
     HostCertificateRequest,
     Inventory,
@@ -45,7 +46,7 @@ from gpuaas_server.nodes.gate import AgentGate, key_generation, signed_by_key
 from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS
 from gpuaas_server.pki import service as pki
 
-router = APIRouter(prefix="/agent", tags=["agent"])
+router = api_router(prefix="/agent", tags=["agent"])
 
 _WAIT = re.compile("[0-9]{1,2}")
 _HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
@@ -97,7 +98,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
 
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*SIGNED_CALL_PROBLEMS))
-async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
+async def agent_heartbeat(body: AgentHeartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
     """Report that the agent is alive, and what it runs. The answer renews the keys and authorities that the agent trusts."""
     heartbeats = _gate(call.request).heartbeats
     if heartbeats.is_news(call.actor.id, body):
@@ -144,13 +145,8 @@ async def agent_task_poll(request: Request) -> Response:
     found = await gate.inbox.poll(admission.actor.id, key_generation(request), wait, have)
     if found is None:
         await gate.prove_again(request, begun_at)
-    gate.liveness.seen(admission.actor.id)
+    gate.liveness.record_heartbeat(admission.actor.id)
     return Response(orjson.dumps({"server_time": clock(), "tasks": found or []}), media_type="application/json")
-
-
-# The same function without the framework around it: at ten thousand agents, the frames of a waiting call are most of what
-# the process holds, and matching routes costs more than the poll. The documented route above is its description.
-POLL_ROUTE = DirectRoute("GET", "/api/v1/agent/tasks", agent_task_poll)
 
 
 def _gate(request: Request) -> AgentGate:
@@ -207,6 +203,17 @@ async def agent_host_certificate(
     wanted = host_certificates.NewHostCertificate(call.actor.id, body.allocation_id, body.public_key, body.address)
     signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
     return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))
+
+
+# The same functions without the framework around them: at ten thousand agents, the frames of a waiting call are most of what
+# the process holds, and the framework costs more than the poll. The documented routes above are their descriptions.
+_TASK = {"task_id": id_pattern("tsk")}
+DIRECT_ROUTES = (
+    DirectRoute("GET", "/api/v1/agent/tasks", agent_task_poll),
+    DirectBodyRoute("POST", "/agent/tasks/{task_id}/result", agent_task_result, TaskResult, _TASK),
+    DirectBodyRoute("POST", "/agent/tasks/{task_id}/progress", agent_task_progress, TaskProgress, _TASK),
+    DirectBodyRoute("POST", "/agent/heartbeat", agent_heartbeat, AgentHeartbeat),
+)
 
 
 def _acknowledged(call: Call) -> Response:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment
 from gpuaas_server.kernel.ids import AllocationId
-from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
+from gpuaas_server.nodes.reported_values import ReportedObject, ReportedText, ReportedWord
 from gpuaas_server.nodes.schemas import Address
 
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
@@ -111,7 +111,7 @@ class ProvisionedAllocation(Body):
     generation: Generation = Field(description="Generation of the last task that the agent began for the allocation.")
 
 
-class Heartbeat(Body):
+class AgentHeartbeat(Body):
     agent_version: Version
     boot_id: ReportedWord = Field(description="Boot id of the kernel. It changes when the host boots.")
     address: Address

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.capacity.schemas import SlotStatus
@@ -11,8 +11,9 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import EnrolmentTokenId, NodeId, TaskId
 from gpuaas_server.nodes import enrolment, node_keys, service
 from gpuaas_server.nodes.schemas import (
@@ -27,7 +28,7 @@ from gpuaas_server.nodes.schemas import (
 )
 from gpuaas_server.pki import service as pki
 
-router = APIRouter(tags=["nodes"])
+router = api_router(tags=["nodes"])
 _CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
 
 
@@ -56,10 +57,11 @@ async def enrolment_token_create(
 
 @router.get("/enrolment-tokens", response_model=Page[EnrolmentToken], responses=problem_responses())
 async def enrolment_token_list(
-    call: Annotated[Call, admitted("enrolment_token_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("enrolment_token_list")],
+    page: PageQuery,
 ) -> Response:
     """List the enrolment tokens, newest first, with their uses and their expiry."""
-    return await call.read(lambda connection: enrolment.enrolment_token_list(connection, after, limit))
+    return await call.read(lambda connection: enrolment.enrolment_token_list(connection, page))
 
 
 @router.delete("/enrolment-tokens/{token_id}", status_code=204, responses=problem_responses(*_CHANGE))
@@ -73,24 +75,22 @@ async def enrolment_token_revoke(
 @router.get("/nodes", response_model=Page[Node], responses=problem_responses())
 async def node_list(
     call: Annotated[Call, admitted("node_list")],
+    page: PageQuery,
     status: Annotated[NodeStatus | None, Query(description="Only nodes in this status.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the hosts of the platform, newest first, with retired ones. `status` filters."""
     caller = call.caller
-    return await call.read(lambda connection: service.node_list(connection, caller, status, after, limit))
+    return await call.read(lambda connection: service.node_list(connection, caller, status, page))
 
 
 @router.get("/slot-map", response_model=Page[NodeSlots], responses=problem_responses())
 async def slot_map(
     call: Annotated[Call, admitted("slot_map")],
+    page: PageQuery,
     status: Annotated[SlotStatus | None, Query(description="Only nodes with a slot in this status.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List every node with the status of each GPU and the allocation that has it. For a map of the fleet."""
-    return await call.read(lambda connection: service.slot_map(connection, status, after, limit))
+    return await call.read(lambda connection: service.slot_map(connection, status, page))
 
 
 @router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())
@@ -174,11 +174,10 @@ async def node_discover(node_id: NodeId, call: Annotated[Call, admitted_change("
 async def node_task_list(
     node_id: NodeId,
     call: Annotated[Call, admitted("node_task_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the tasks of a host, newest first, with what the host reported."""
-    return await call.read(lambda connection: service.task_list(connection, node_id, after, limit))
+    return await call.read(lambda connection: service.task_list(connection, node_id, page))
 
 
 @router.get("/tasks/{task_id}", response_model=Task, responses=problem_responses())

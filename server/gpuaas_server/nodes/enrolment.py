@@ -17,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
@@ -57,9 +58,9 @@ async def enrolment_token_create(
     return EnrolmentTokenCreated(id=token_id, bundle=bundle, expires_at=expires_at, max_uses=body.max_uses)
 
 
-async def enrolment_token_list(connection: Connection, after: str | None, limit: int) -> Page[EnrolmentToken]:
-    rows = await enrolment_queries.token_list(connection, after, limit + 1)
-    return Page[EnrolmentToken].of([EnrolmentToken(**fields_of(row)) for row in rows], limit)
+async def enrolment_token_list(connection: Connection, page: PageRequest) -> Page[EnrolmentToken]:
+    rows = await enrolment_queries.token_list(connection, page)
+    return Page[EnrolmentToken].of([EnrolmentToken(**fields_of(row)) for row in rows], page)
 
 
 async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:

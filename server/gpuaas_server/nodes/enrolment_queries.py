@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
-    fetch_all,
     fetch_optional,
     fetch_value,
     fetch_values,
@@ -21,12 +21,9 @@ async def token_insert(connection: Connection, row: EnrolmentTokenRow) -> None:
     await connection.execute(values_insert("enrolment_tokens", EnrolmentTokenRow), values_of(row))
 
 
-async def token_list(connection: Connection, after: str | None, limit: int) -> list[EnrolmentTokenRow]:
-    return await fetch_all(
-        connection,
-        EnrolmentTokenRow,
-        f"SELECT {_TOKEN} FROM enrolment_tokens WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (after, limit),
+async def token_list(connection: Connection, page: PageRequest) -> list[EnrolmentTokenRow]:
+    return await fetch_page(
+        connection, EnrolmentTokenRow, f"SELECT {_TOKEN} FROM enrolment_tokens WHERE true", (), page
     )
 
 

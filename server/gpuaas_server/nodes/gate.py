@@ -5,17 +5,16 @@ A node acts in PLATFORM scope because it serves several tenants; what it may tou
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.requests import Request
 
-from gpuaas_server.host_tasks.service import TaskInbox
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
@@ -31,12 +30,13 @@ from gpuaas_server.nodes.nonces import NonceMemory
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals, KeyMisuse
 from gpuaas_server.nodes.rows import NodeKeyHistory
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
+from gpuaas_server.nodes.task_inbox import TaskInbox
 from gpuaas_server.pki import service as pki
 
 # A key may have been renewed at another replica. Changing calls learn that with their nonce; polls look this often.
 KEY_MEMORY = timedelta(minutes=10)
 STRAGGLERS = timedelta(seconds=60)
-LOOK_AGAIN = timedelta(seconds=1)  # a stranger who sends wrong signatures costs a statement a second, not one each
+LOOK_AGAIN = timedelta(seconds=1)  # many wrong signatures cost one statement a second, not one statement each
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class AgentGate:
             node = await self._proven_node(request, signature, body)
             node = await self._check_nonce(request, signature, body, node)
             request.scope["state"]["node_key_generation"] = node.generation
-            self.liveness.seen(signature.node_id)
+            self.liveness.record_heartbeat(signature.node_id)
             mark_authenticated(request)
         caller = Caller(signature.node_id, roles=frozenset({"node"}))
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, caller)
@@ -190,8 +190,8 @@ class AgentGate:
     async def _check_nonce(
         self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode
     ) -> _KnownNode:
-        """In this process's memory first; those of changing calls also in the database, for all replicas. The node as it is
-        known then.
+        """Refuse a nonce that was used before: in this process's memory and, for changing calls, in the database, for all
+        replicas. Return the node as it is known then.
         """
         if not self._nonces.first_time(signature, self._platform.clock()):
             raise Problem("agent_replay")
@@ -243,8 +243,8 @@ def _signed(key: Ed25519PublicKey, request: Request, signature: AgentSignature, 
 
 
 def _not_signed(node: _KnownNode, node_id: str, former: _FormerKey | None, address: str, now: datetime) -> Problem:
-    """A former key is refused by its own code. Right after a rotation the agent's last calls may still be under way: from
-    the node's own place that is no reason to alarm anybody.
+    """Return the refusal of a wrong signature; a former key has its own code. Right after a rotation, the agent's last calls
+    may still be under way: from the node's own address, they cause no alarm.
     """
     if former is None:
         return Problem("agent_signature_invalid")

@@ -1,9 +1,10 @@
 """What nodes tell, and ask of, the noun that has GPUs on them: allocations."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 
 

@@ -1,6 +1,5 @@
 """Host certificates for nodes: of a node's own sshd, or of an allocation that is claimed on it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit import service as audit
@@ -8,6 +7,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import addresses, queries
 from gpuaas_server.pki import service as pki

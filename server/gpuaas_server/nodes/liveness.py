@@ -21,7 +21,7 @@ from gpuaas_server.nodes import liveness_queries as queries
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 1.0
-LISTENING_SECONDS = 3.0  # so often it is written down that somebody listens, when nobody is heard
+LISTENING_SECONDS = 3.0  # how often the process records that it listens while no agent is heard
 DEAF_AFTER = timedelta(seconds=10)  # a longer gap between two flushes means that nobody was listening
 
 
@@ -29,13 +29,13 @@ class Liveness:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._process = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
-        self._seen: dict[str, datetime] = {}
+        self._heartbeats: dict[str, datetime] = {}
         self._flushed_at: datetime | None = None
         self._listening_since = platform.clock()
         self._task: asyncio.Task[None] | None = None
 
-    def seen(self, node_id: str) -> None:
-        self._seen[node_id] = self._platform.clock()
+    def record_heartbeat(self, node_id: str) -> None:
+        self._heartbeats[node_id] = self._platform.clock()
 
     async def open(self) -> None:
         self._listening_since = self._platform.clock()
@@ -53,14 +53,14 @@ class Liveness:
         now = self._platform.clock()
         if self._flushed_at is not None and now - self._flushed_at > DEAF_AFTER:
             self._listening_since = now
-        heard, self._seen = self._seen, {}
+        written, self._heartbeats = self._heartbeats, {}
         try:
             async with self._platform.database.connection(PLATFORM) as connection:
                 await queries.listener_upsert(connection, self._process, self._listening_since, now)
-                if heard:
-                    await queries.heartbeats_upsert(connection, heard)
+                if written:
+                    await queries.heartbeats_upsert(connection, written)
         except BaseException:
-            self._seen = heard | self._seen
+            self._heartbeats = written | self._heartbeats
             raise
         self._flushed_at = now
 
@@ -71,7 +71,7 @@ class Liveness:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
-            if not self._seen and not self._is_due():
+            if not self._heartbeats and not self._is_due():
                 continue
             try:
                 await self.flush()

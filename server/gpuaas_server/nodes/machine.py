@@ -1,7 +1,8 @@
 """What becomes of nodes that fall silent, and of their maintenance windows. Pure."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 KIND = "node_liveness"
 SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with idle work rows
@@ -26,9 +27,9 @@ class LivenessVerdict:
     back: tuple[str, ...] = ()
 
 
-def judge(fleet: FleetPulse, now: datetime, patience: timedelta) -> LivenessVerdict:
+def decide_liveness(fleet: FleetPulse, now: datetime, silence_limit: timedelta) -> LivenessVerdict:
     """Decide who is lost and who is back. Silence counts only while somebody listened: a restart must not lose the fleet."""
-    line = now - patience
+    line = now - silence_limit
     back = tuple(p.node_id for p in fleet.pulses if p.lost_since is not None and p.last_seen_at >= line)
     if fleet.listening_since is None or fleet.listening_since > line:
         return LivenessVerdict(back=back)

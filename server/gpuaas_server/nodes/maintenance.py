@@ -17,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.nodes import maintenance_queries as queries
 from gpuaas_server.nodes import queries as node_queries
@@ -56,10 +57,10 @@ async def window_plan(tx: Tx, caller: Caller, node_id: str, body: MaintenanceWin
 
 
 async def window_list(
-    connection: Connection, caller: Caller, node_id: str | None, state: str | None, after: str | None, limit: int
+    connection: Connection, caller: Caller, node_id: str | None, state: str | None, page: PageRequest
 ) -> Page[MaintenanceWindow]:
-    rows = await queries.window_list(connection, node_id, state, after, limit + 1)
-    return Page[MaintenanceWindow].of([_window(row, caller) for row in rows], limit)
+    rows = await queries.window_list(connection, node_id, state, page)
+    return Page[MaintenanceWindow].of([_window(row, caller) for row in rows], page)
 
 
 async def window_cancel(tx: Tx, caller: Caller, window_id: str, reason: str) -> MaintenanceWindow:

@@ -2,17 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import MaintenanceWindowId, NodeId
 from gpuaas_server.nodes import maintenance
 from gpuaas_server.nodes.schemas import MaintenanceWindow, MaintenanceWindowPlan, NodeReason, WindowState
 
-router = APIRouter(tags=["nodes"])
+router = api_router(tags=["nodes"])
 _CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
 
 
@@ -35,14 +36,13 @@ async def maintenance_window_plan(
 @router.get("/maintenance-windows", response_model=Page[MaintenanceWindow], responses=problem_responses())
 async def maintenance_window_list(
     call: Annotated[Call, admitted("maintenance_window_list")],
+    page: PageQuery,
     node_id: Annotated[NodeId | None, Query(description="Only windows of this node.")] = None,
     state: Annotated[WindowState | None, Query(description="Only windows in this state.")] = None,
-    after: PageAfter = None,
-    limit: PageLimit = 50,
 ) -> Response:
     """List the maintenance windows of hosts, newest first: planned, active and ended."""
     caller = call.caller
-    return await call.read(lambda c: maintenance.window_list(c, caller, node_id, state, after, limit))
+    return await call.read(lambda c: maintenance.window_list(c, caller, node_id, state, page))
 
 
 @router.post(

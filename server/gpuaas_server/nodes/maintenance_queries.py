@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, values_insert, values_of
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value, values_insert, values_of
 from gpuaas_server.nodes.rows import MaintenanceWindowRow
 
 _COLUMNS = columns_of(MaintenanceWindowRow)
@@ -15,15 +16,15 @@ async def window_insert(connection: Connection, row: MaintenanceWindowRow) -> No
 
 
 async def window_list(
-    connection: Connection, node_id: str | None, state: str | None, after: str | None, limit: int
+    connection: Connection, node_id: str | None, state: str | None, page: PageRequest
 ) -> list[MaintenanceWindowRow]:
-    return await fetch_all(
+    return await fetch_page(
         connection,
         MaintenanceWindowRow,
         f"SELECT {_COLUMNS} FROM maintenance_windows WHERE (%(node)s::text IS NULL OR node_id = %(node)s)"
-        " AND (%(state)s::text IS NULL OR state = %(state)s)"
-        " AND id < coalesce(%(after)s, 'zzz') ORDER BY id DESC LIMIT %(limit)s",
-        {"node": node_id, "state": state, "after": after, "limit": limit},
+        " AND (%(state)s::text IS NULL OR state = %(state)s)",
+        {"node": node_id, "state": state},
+        page,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -34,13 +35,15 @@ _HAS_STATUS: dict[str, str] = {
 }
 
 
-async def node_list(connection: Connection, status: str | None, after: str | None, limit: int) -> list[NodeRow]:
+async def node_list(connection: Connection, status: str | None, page: PageRequest) -> list[NodeRow]:
     clause = _HAS_STATUS[status] if status is not None else "true"
-    return await fetch_all(
+    return await fetch_page(
         connection,
         NodeRow,
-        f"{_NODE} WHERE {clause} AND n.id < coalesce(%s, 'zzz') ORDER BY n.id DESC LIMIT %s",
-        (after, limit),
+        f"{_NODE} WHERE {clause}",
+        (),
+        page,
+        key="n.id",
     )
 
 
@@ -48,17 +51,16 @@ async def node_show(connection: Connection, node_id: str) -> NodeRow | None:
     return await fetch_optional(connection, NodeRow, f"{_NODE} WHERE n.id = %s", (node_id,))
 
 
-async def nodes_mapped(
-    connection: Connection, only: Sequence[str] | None, after: str | None, limit: int
-) -> list[MappedNode]:
+async def nodes_mapped(connection: Connection, only: Sequence[str] | None, page: PageRequest) -> list[MappedNode]:
     """List what a map of the fleet says of a node, newest first: of these, or of all that are not retired."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         MappedNode,
         f"SELECT {columns_of(MappedNode, 'n')} FROM nodes n"
-        " WHERE CASE WHEN %(only)s::text[] IS NULL THEN n.retired_at IS NULL ELSE n.id = ANY(%(only)s) END"
-        " AND n.id < coalesce(%(after)s, 'zzz') ORDER BY n.id DESC LIMIT %(limit)s",
-        {"only": None if only is None else list(only), "after": after, "limit": limit},
+        " WHERE CASE WHEN %(only)s::text[] IS NULL THEN n.retired_at IS NULL ELSE n.id = ANY(%(only)s) END",
+        {"only": None if only is None else list(only)},
+        page,
+        key="n.id",
     )
 
 
@@ -166,7 +168,7 @@ async def nodes_without_anchor(connection: Connection, digest: str, limit: int) 
     return await fetch_all(
         connection,
         NodeWithoutAnchor,
-        "SELECT id, name, lost_since IS NOT NULL AS lost, count(*) FILTER (WHERE lost_since IS NULL) OVER () AS heard,"
+        "SELECT id, name, lost_since IS NOT NULL AS lost, count(*) FILTER (WHERE lost_since IS NULL) OVER () AS alive,"
         " count(*) OVER () AS total FROM nodes WHERE retired_at IS NULL"
         " AND (tls_anchors IS NULL OR (tls_anchors <> '{}' AND NOT %s = ANY(tls_anchors)))"
         " ORDER BY lost_since IS NOT NULL, name LIMIT %s",
@@ -237,8 +239,8 @@ async def claim_record(
     """Record the claim; return False while a tenant has the whole host, or has left it without a proof."""
     cursor = await connection.execute(
         "UPDATE nodes n SET configuration = %s, agent_sha256 = %s, differing_claim = NULL, generation = n.generation + 1"
-        " WHERE n.id = %s AND NOT n.facts_frozen AND NOT EXISTS (SELECT 1 FROM allocations a WHERE a.node_id = n.id"
-        " AND a.ended_at IS NULL AND a.shape = 'baremetal') RETURNING n.id",
+        " WHERE n.id = %s AND NOT n.facts_frozen AND NOT EXISTS (SELECT 1 FROM allocation_resource_claims c"
+        "  WHERE c.node_id = n.id AND c.kind = 'node_exclusive' AND c.released_at IS NULL) RETURNING n.id",
         (configuration, agent_sha256, node_id),
     )
     return await cursor.fetchone() is not None

@@ -4,7 +4,6 @@ silent; and maintenance, which begins and ends the window of a node in time.
 Liveness also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.audit import service as audit
@@ -15,9 +14,18 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.nodes import liveness_queries, maintenance, maintenance_queries, queries
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
-from gpuaas_server.nodes.machine import KIND, FleetPulse, LivenessVerdict, NodePulse, WindowStep, decide_window, judge
+from gpuaas_server.nodes.machine import (
+    KIND,
+    FleetPulse,
+    LivenessVerdict,
+    NodePulse,
+    WindowStep,
+    decide_liveness,
+    decide_window,
+)
 from gpuaas_server.nodes.rows import MaintenanceWindowRow, NodeRow
 
 LISTENER_FRESH = timedelta(seconds=15)
@@ -30,19 +38,19 @@ class NodeLivenessReconciler:
 
     def __init__(self, platform: Platform) -> None:
         seconds = platform.settings.node_lost_seconds
-        self._patience = timedelta(seconds=seconds)
+        self._silence_limit = timedelta(seconds=seconds)
         self._interval = timedelta(seconds=max(1.0, min(5.0, seconds / 5)))
         self._clock = platform.clock
 
     async def load(self, connection: Connection, subject: str) -> FleetPulse:
         now = self._clock()
-        rows = await liveness_queries.liveness_crossings(connection, now - self._patience)
+        rows = await liveness_queries.liveness_crossings(connection, now - self._silence_limit)
         since = await liveness_queries.listening_since(connection, now - LISTENER_FRESH)
         pulses = tuple(NodePulse(row.id, row.last_seen_at, row.lost_since) for row in rows)
         return FleetPulse(pulses, since)
 
     def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
-        return judge(snapshot, now, self._patience)
+        return decide_liveness(snapshot, now, self._silence_limit)
 
     async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
         await _mark(tx, decision.lost, tx.now, "node.lost")

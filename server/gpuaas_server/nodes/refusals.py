@@ -23,7 +23,9 @@ from gpuaas_server.nodes.signatures import ENROLLING
 ENROL = "agent_enrol"
 MOST_REMEMBERED = 10_000
 _MISUSE_EVENTS = {"node_key_replaced": "node.former_key_used", "node_key_elsewhere": "node.key_used_elsewhere"}
-_STATUSES = (401, 403, 404, 429)
+_STATUSES = (401, 403, 404, 409, 429)
+# A host whose address another node has is not guessing a token.
+_NO_ATTEMPT = ("rate_limited", "address_taken")
 
 
 class KeyMisuse(Problem):
@@ -87,9 +89,9 @@ class AgentRefusals:
             await self._write(admitted.action, actor, request.path_params.get("task_id", actor.id), problem)
 
     async def _write(self, action: str, actor: Actor, resource_id: str | None, problem: Problem) -> None:
-        if problem.kind.status not in _STATUSES and problem.code != "enrolment_token_used":
+        if problem.kind.status not in _STATUSES:
             return
-        if action == ENROL and problem.code != "rate_limited":
+        if action == ENROL and problem.code not in _NO_ATTEMPT:
             await identity.count_attempt(self._platform, self._limit, actor.address)
         await self._denials.write(actor, AuditEntry(action, resource_id), problem.code)
 

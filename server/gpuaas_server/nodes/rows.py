@@ -1,8 +1,8 @@
 """The rows of nodes: each class has the columns of one table, or of one question to the database."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import computed
 
 APPROVED = "EXISTS (SELECT 1 FROM node_resource_slots s WHERE s.node_id = n.id AND s.approved_at IS NOT NULL)"
@@ -116,12 +116,12 @@ class ReportedFacts:
 
 @dataclass(frozen=True, slots=True)
 class NodeWithoutAnchor:
-    """A node in use that has not confirmed a CA; `heard` and `total` count all such nodes."""
+    """A node in use that has not confirmed a CA; `alive` and `total` count all such nodes."""
 
     id: str
     name: str
     lost: bool
-    heard: int
+    alive: int
     total: int
 
 

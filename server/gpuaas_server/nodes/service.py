@@ -1,7 +1,6 @@
 """What people do with nodes: look, rename, cordon, drain, retire, discover."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 import orjson
@@ -19,8 +18,10 @@ from gpuaas_server.identity.service import allowed_actions
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries
 from gpuaas_server.nodes.enrolment import enrolment_tokens_forget
@@ -76,7 +77,7 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
 class Unconfirmed:
     """Nodes that do not trust a CA yet: how many are heard of, how many there are, and some of their names."""
 
-    heard: int
+    alive: int
     total: int
     names: list[str]
 
@@ -86,15 +87,13 @@ async def nodes_without_anchor(connection: Connection, digest: str, names: int) 
     if not rows:
         return Unconfirmed(0, 0, [])
     named = [f"{row.name} (lost)" if row.lost else row.name for row in rows]
-    return Unconfirmed(rows[0].heard, rows[0].total, named)
+    return Unconfirmed(rows[0].alive, rows[0].total, named)
 
 
-async def node_list(
-    connection: Connection, caller: Caller, status: str | None, after: str | None, limit: int
-) -> Page[Node]:
-    rows = await queries.node_list(connection, status, after, limit + 1)
+async def node_list(connection: Connection, caller: Caller, status: str | None, page: PageRequest) -> Page[Node]:
+    rows = await queries.node_list(connection, status, page)
     summaries = await capacity.slot_summary(connection, [row.id for row in rows])
-    return Page[Node].of([_node(row, summaries[row.id], caller) for row in rows], limit)
+    return Page[Node].of([_node(row, summaries[row.id], caller) for row in rows], page)
 
 
 async def node_show(connection: Connection, caller: Caller, node_id: str) -> Node:
@@ -105,12 +104,12 @@ async def node_show(connection: Connection, caller: Caller, node_id: str) -> Nod
     return _node(row, summaries[node_id], caller)
 
 
-async def slot_map(connection: Connection, status: str | None, after: str | None, limit: int) -> Page[NodeSlots]:
+async def slot_map(connection: Connection, status: str | None, page: PageRequest) -> Page[NodeSlots]:
     """List every GPU of the fleet, node by node; retired nodes have none. With a status, only nodes with such a slot."""
-    only = None if status is None else await capacity.nodes_with_slots(connection, status, after, limit + 1)
-    rows = await queries.nodes_mapped(connection, only, after, limit + 1)
+    only = None if status is None else await capacity.nodes_with_slots(connection, status, page)
+    rows = await queries.nodes_mapped(connection, only, page)
     slots = await capacity.slot_map(connection, [row.id for row in rows])
-    return Page[NodeSlots].of([_mapped(row, slots[row.id]) for row in rows], limit)
+    return Page[NodeSlots].of([_mapped(row, slots[row.id]) for row in rows], page)
 
 
 def _mapped(row: MappedNode, slots: list[MappedSlot]) -> NodeSlots:
@@ -218,10 +217,10 @@ async def node_discover(tx: Tx, node_id: str) -> str:
     return task_id
 
 
-async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
+async def task_list(connection: Connection, node_id: str, page: PageRequest) -> Page[Task]:
     if await queries.node_show(connection, node_id) is None:
         raise not_found("node", node_id)
-    return await host_tasks.task_list(connection, node_id, after, limit)
+    return await host_tasks.task_list(connection, node_id, page)
 
 
 async def _changed(

@@ -4,12 +4,12 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 
 MAX_SKEW_MS = 60_000

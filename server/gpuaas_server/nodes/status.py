@@ -1,8 +1,8 @@
 """What a node is and what may be done with it, derived from its row. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.nodes.rows import MappedNode, NodeRow
 from gpuaas_server.nodes.schemas import NodeStatus
 

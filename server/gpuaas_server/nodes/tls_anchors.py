@@ -2,12 +2,12 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.nodes.agent_schemas import SignedAnchors
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import PublishedKey
@@ -45,8 +45,3 @@ class AnchorDocuments:
         document = orjson.dumps({"anchors": anchors, "issued_at_ms": int(self._platform.clock().timestamp() * 1000)})
         signature = base64.b64encode(key.private.sign(SIGNATURE_PREFIX + document)).decode()
         return SignedAnchors(document=document.decode(), kid=key.kid, signature=signature)
-
-
-def anchor_digest(certificate: str) -> str:
-    """Return what a heartbeat names a CA by: SHA-256 of the certificate's DER, in hex."""
-    return pki.authority_digest(certificate)

@@ -6,10 +6,10 @@ A caller that shows another token, or is another service account, changes nothin
 import hashlib
 import secrets
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.kernel.context import Actor, Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.lifecycle import app_topic, controller_topic

@@ -6,10 +6,11 @@ callers hold the lock of the instance, and with it of all its operations.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.machine import LIVE, VERIFYING, BulkStep, decide_bulk

@@ -9,12 +9,12 @@ the hosts have been looked at; after a start, in the phase `probing`, until the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import Failure, failure
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {

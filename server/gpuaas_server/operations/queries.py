@@ -7,6 +7,7 @@ from psycopg.types.json import Jsonb
 
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.json_text import as_json
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -82,6 +83,16 @@ async def operations_lock(connection: Connection, operation_ids: Sequence[str]) 
     )
 
 
+async def first_lock(connection: Connection, instance_id: str) -> OperationRow | None:
+    """Lock the deploy with which the instance began. Caller must have locked the instance."""
+    return await fetch_optional(
+        connection,
+        OperationRow,
+        f"SELECT {_COLUMNS} FROM app_operations WHERE instance_id = %s AND kind = 'deploy' ORDER BY id LIMIT 1 FOR UPDATE",
+        (instance_id,),
+    )
+
+
 async def live_lock(connection: Connection, instance_id: str) -> list[OperationRow]:
     """Lock the live operations on the instance and its members, as `operations_lock` does."""
     return await fetch_all(
@@ -109,8 +120,7 @@ async def operation_list(
     instance_id: str | None,
     parent_id: str | None,
     status: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
     apps: Sequence[str] | None = None,
 ) -> list[OperationRow]:
     """List the newest first, of one project or in a platform scope of all. The clauses are ours, the values parameters."""
@@ -121,7 +131,7 @@ async def operation_list(
         ("parent_id = %s", parent_id),
         ("status = %s", status),
         ("app_slug = ANY(%s)", apps),
-        ("id < %s", after),
+        ("id < %s", page.after),
     ):
         if value is not None:
             clauses.append(clause)
@@ -130,7 +140,7 @@ async def operation_list(
         connection,
         OperationRow,
         f"SELECT {_COLUMNS} FROM app_operations WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
-        [*values, limit],
+        [*values, page.rows],
     )
 
 

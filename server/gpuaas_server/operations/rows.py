@@ -1,9 +1,10 @@
 """The rows of operations, and the documents that they keep."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypedDict
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import FailureDocument
 
 

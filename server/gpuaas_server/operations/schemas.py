@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
+from gpuaas_server.kernel.http.schemas import LINES, AllowedActions, Body, CorrelationId, Generation, Reason, examples
 from gpuaas_server.kernel.ids import MemberId
 from gpuaas_server.kernel.operation_kinds import OperationKind
 
 OperationStatus = Literal["pending", "claimed", "running", "succeeded", "failed", "cancelled", "expired"]
 StepStatus = Literal["running", "succeeded", "failed", "skipped"]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=LINES)]
 StepName = Annotated[str, StringConstraints(pattern="^[a-z0-9][a-z0-9_./:-]{0,99}$")]
 LeaseToken = Annotated[str, StringConstraints(pattern="^lease_[A-Za-z0-9_-]{43}$")]
 Replica = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$")]

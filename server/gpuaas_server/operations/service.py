@@ -11,11 +11,13 @@ from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.operation_kinds import (
+    ADD,
     BRINGS_CURRENT,
     CHANGES_VERSION,
     CLOSABLE,
     INSTANCE_KINDS,
     KINDS,
+    MAY_TAKE_NEEDED,
     MEMBER_KINDS,
     TEARDOWNS,
     WITH_OPTIONS,
@@ -23,7 +25,8 @@ from gpuaas_server.kernel.operation_kinds import (
     Kind,
     MemberKind,
 )
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.pages import PageRequest
+from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.lease import (
     LeasedOperation,
@@ -65,6 +68,7 @@ from gpuaas_server.operations.machine import (
     decide,
 )
 from gpuaas_server.operations.queries import (
+    first_lock,
     live_lock,
     operation_instance,
     operation_lock,
@@ -76,6 +80,7 @@ from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.views import forcible, operation_of
 
 __all__ = [
+    "ADD",
     "BRINGS_CURRENT",
     "CHANGES_VERSION",
     "CLOSABLE",
@@ -83,6 +88,7 @@ __all__ = [
     "KINDS",
     "LEASED",
     "LIVE",
+    "MAY_TAKE_NEEDED",
     "MEMBER_KINDS",
     "MOST_WORK",
     "PROBING",
@@ -114,6 +120,7 @@ __all__ = [
     "end_operation",
     "ended_operations",
     "find_operation",
+    "first_lock",
     "forcible",
     "forget_operations",
     "insert_operations",
@@ -149,8 +156,8 @@ async def find_operation(connection: Connection, project_id: str, operation_id: 
     return row
 
 
-async def operation_show(connection: Connection, caller: Caller, project_id: str, operation_id: str) -> Operation:
-    row = await queries.operation_show(connection, project_id, operation_id, identity.visible_apps(caller))
+async def operation_show(connection: Connection, caller: Caller, operation_id: str) -> Operation:
+    row = await queries.operation_show(connection, caller.project_id, operation_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("operation", operation_id)
     return operation_of(row, caller)
@@ -160,7 +167,6 @@ async def operation_follow(
     platform: Platform,
     scope: Scope,
     caller: Caller,
-    project_id: str,
     operation_id: str,
     newer_than: int,
     wait: float,
@@ -171,17 +177,17 @@ async def operation_follow(
     """
     seen_apps = identity.visible_apps(caller)
 
-    async def look() -> Look[OperationRow]:
+    async def read() -> PollResult[OperationRow]:
         async with platform.database.connection(scope) as connection:
-            row = await queries.operation_show(connection, project_id, operation_id, seen_apps)
+            row = await queries.operation_show(connection, caller.project_id, operation_id, seen_apps)
         if row is None:
             raise not_found("operation", operation_id)
-        return Look(row, row.finished_at is not None or row.generation > newer_than)
+        return PollResult(row, row.finished_at is not None or row.generation > newer_than)
 
-    seen = await look()
+    seen = await read()
     row = seen.found
     if not seen.enough and wait > 0:
-        row = await platform.wakeups.first(instance_topic(row.instance_id), look, wait)
+        row = await platform.wakeups.long_poll(instance_topic(row.instance_id), read, wait)
     return operation_of(row, caller)
 
 
@@ -192,12 +198,11 @@ async def operation_list(
     instance_id: str | None,
     parent_id: str | None,
     status: str | None,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[Operation]:
     seen = identity.visible_apps(caller)
-    rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, after, limit + 1, seen)
-    return Page[Operation].of([operation_of(row, caller) for row in rows], limit)
+    rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, page, seen)
+    return Page[Operation].of([operation_of(row, caller) for row in rows], page)
 
 
 async def work_list(connection: Connection, caller: Caller, project_id: str) -> list[WaitingOperation]:

@@ -17,7 +17,7 @@ app_operations = sa.Table(
     # instance: the whole; member: one; bulk: nothing of its own, it stands for its children.
     sa.Column("target", sa.Text, nullable=False),
     sa.Column("member_id", text_id()),
-    sa.Column("new_member_id", text_id()),  # of replace: who takes the place
+    sa.Column("new_member_id", text_id()),  # in `replace`: the member that takes the place
     sa.Column("parent_id", text_id()),
     sa.Column("on_failure", sa.Text),
     # Not offered to controllers yet: one before it in a bulk that stops at the first failure has not succeeded.
@@ -27,7 +27,7 @@ app_operations = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("status_since", Timestamp, nullable=False),
     sa.Column("phase", sa.Text),
-    sa.Column("status_before", sa.Text),  # the instance's, should nobody ever claim it
+    sa.Column("status_before", sa.Text),  # the instance's status, restored if no controller ever claims the operation
     sa.Column("parameters", JSONB, nullable=False, server_default="{}"),
     sa.Column("steps", JSONB, nullable=False, server_default="[]"),
     sa.Column("progress", JSONB),

@@ -1,7 +1,7 @@
 """Channels: bytes and small messages in both directions. Here: over a stream between two of our processes.
 
-Nothing is buffered here beyond one message: who cannot send does not receive, so a shell that writes faster than somebody
-reads is slowed down at its source.
+Nothing is buffered here beyond one message: a side that cannot send does not receive either. So a shell that writes faster
+than a person reads is slowed down at its source.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class StreamChannel:
 
 
 def small_message(text: str) -> dict[str, object]:
-    """Parse a small message, or raise ChannelClosed: who sends something else breaks the protocol."""
+    """Parse a small message, or raise ChannelClosed: anything else breaks the protocol."""
     if len(text) > LONGEST_TEXT:
         raise ChannelClosed
     try:

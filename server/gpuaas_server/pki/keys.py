@@ -4,7 +4,6 @@ Only this noun sees a private key; others ask for a signature or for the public 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -17,7 +16,9 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.pki import queries, tls_authority
 from gpuaas_server.pki.rows import KeyKind, KeyRecord, LiveKey, PlatformKeyRow, PublishedKey
 from gpuaas_server.secrets import service as secrets
@@ -115,9 +116,9 @@ async def keys_lock(tx: Tx) -> None:
     await queries.platform_keys_lock(tx.connection)
 
 
-async def key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> list[KeyRecord]:
+async def key_list(connection: Connection, now: datetime, page: PageRequest) -> list[KeyRecord]:
     """List all keys, newest first."""
-    return await queries.platform_key_list(connection, now, after, limit)
+    return await queries.platform_key_list(connection, now, page)
 
 
 async def key_show(connection: Connection, now: datetime, kid: str) -> KeyRecord | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, values_insert, values_of
 from gpuaas_server.pki.rows import KeyRecord, LiveKey, PlatformKeyRow, PublishedKey, SealedPrivateKey
 
@@ -43,14 +44,9 @@ _PLATFORM_KEY = (
 )
 
 
-async def platform_key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> list[KeyRecord]:
-    return await fetch_all(
-        connection,
-        KeyRecord,
-        f"SELECT {_PLATFORM_KEY} FROM platform_keys k WHERE id < coalesce(%(after)s, 'zzz') ORDER BY id DESC"
-        " LIMIT %(limit)s",
-        {"now": now, "after": after, "limit": limit},
-    )
+async def platform_key_list(connection: Connection, now: datetime, page: PageRequest) -> list[KeyRecord]:
+    statement = f"SELECT {_PLATFORM_KEY} FROM platform_keys k WHERE true"
+    return await fetch_page(connection, KeyRecord, statement, {"now": now}, page)
 
 
 async def platform_key_show(connection: Connection, now: datetime, kid: str) -> KeyRecord | None:

@@ -1,9 +1,10 @@
 """The rows of the platform's own keys."""
 
 import base64
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
 

@@ -1,13 +1,13 @@
 """Signing SSH certificates. Pure: the caller brings the CA key, the serial and the time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import ip_network
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import SSHCertificateBuilder, SSHCertificateType
 
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.networks import parse_network
 from gpuaas_server.pki.keys import PlatformKey
 from gpuaas_server.pki.ssh_keys import PublicKey
 
@@ -24,17 +24,26 @@ class CertificateRequest:
     principals: tuple[str, ...]
     valid_after: datetime
     valid_before: datetime
-    # Of a user certificate: from where it may be used; none: from everywhere.
+    # Of a user certificate: from where it may be used. It needs at least one, unless it is meant to work from everywhere.
     sources: tuple[str, ...] = ()
+    from_everywhere: bool = False
+    # Of a user certificate: the only command that sshd runs for it, whatever is asked for; None: any.
+    command: str | None = None
 
 
 def sign_user_certificate(authority: PlatformKey, wanted: CertificateRequest) -> str:
-    """Sign a login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files."""
+    """Sign a login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files. One for a single
+    command has neither. Without a source it is signed only where that is said.
+    """
     if wanted.valid_before - wanted.valid_after > LONGEST_USER_LIFE + SSH_CLOCK_SLACK:
         raise ValueError("a user certificate lives an hour at most")
+    if bool(wanted.sources) == wanted.from_everywhere:
+        raise ValueError("a user certificate works from its sources, or is said to work from everywhere")
     builder = _builder(SSHCertificateType.USER, wanted)
     if wanted.sources:
         builder = builder.add_critical_option(b"source-address", source_list(wanted.sources).encode())
+    if wanted.command is not None:
+        return _sign(builder.add_critical_option(b"force-command", wanted.command.encode()), authority)
     builder = builder.add_extension(b"permit-port-forwarding", b"").add_extension(b"permit-pty", b"")
     return _sign(builder, authority)
 
@@ -45,7 +54,7 @@ def sign_host_certificate(authority: PlatformKey, wanted: CertificateRequest) ->
 
 def source_list(sources: Sequence[str]) -> str:
     """Write the sources as sshd reads them: networks, separated by commas; an address is a network of its own."""
-    return ",".join(str(ip_network(source, strict=False)) for source in sources)
+    return ",".join(str(parse_network(source)) for source in sources)
 
 
 def _builder(kind: SSHCertificateType, wanted: CertificateRequest) -> SSHCertificateBuilder:

@@ -9,7 +9,6 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.pki import keys, tls_authority
 from gpuaas_server.pki.keys import PlatformKey
 from gpuaas_server.pki.rows import PublishedKey

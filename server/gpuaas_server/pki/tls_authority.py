@@ -42,7 +42,7 @@ def certificate_of_authority(
 def cross_certificate(
     successor_pem: str, authority_pem: str, authority_key: ec.EllipticCurvePrivateKey, now: datetime, life: timedelta
 ) -> str:
-    """Sign the successor's key with an older authority, so that who trusts only that one can verify the successor.
+    """Sign the successor's key with an older authority, so that clients that trust only the older one can verify it.
 
     Both have the same name, so it is self-issued and does not count as a step of the path (RFC 5280, 6.1.4).
     """
@@ -99,8 +99,8 @@ def server_certificate(
 def still_good(
     chain_pem: str, authority_pem: str, older_pems: Sequence[str], names: Sequence[str], life: timedelta, now: datetime
 ) -> bool:
-    """Whether the chain serves these names, leads to this authority and, from one to the next, to the older ones; and
-    is in the first two thirds of its life. A clock that was set back makes it too young: that is no use either.
+    """Whether the chain can still be used: it has these names, leads to this authority and then to each older one, and is
+    in the first two thirds of its life. A certificate from the future, after a clock was set back, cannot be used.
     """
     chain = x509.load_pem_x509_certificates(chain_pem.encode())
     authority, older = _load(authority_pem), [_load(pem) for pem in older_pems]

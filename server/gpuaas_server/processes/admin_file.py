@@ -1,4 +1,4 @@
-"""The file that an administrator's password goes to: whole and on disk before the password is anybody's."""
+"""The file with an administrator's password. It is complete and on disk before the password becomes valid."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from gpuaas_server.processes.private_file import ForeignFile, write_private_json
 
 
 def admin_file_writer(path: Path | None) -> Callable[[Administrator], None] | None:
-    """What writes an administrator to the file; None when there is no file to write."""
+    """Return the function that writes an administrator to the file; None if there is no file to write."""
     return None if path is None else lambda admin: write_admin_file(path, admin)
 
 

@@ -17,9 +17,9 @@ from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.http.connections import ConnectionLimits, ConnectionTable
-from gpuaas_server.kernel.http.forwarded import ForwardedClient
-from gpuaas_server.kernel.http.listener import Entrance, Listener
+from gpuaas_server.kernel.http.listener import Listener, ListenerLimits
 from gpuaas_server.kernel.http.protocol import BoundedHttpProtocol, RequestBounds
+from gpuaas_server.kernel.http.proxy_headers import ForwardedClient
 from gpuaas_server.kernel.http.websocket import BoundedWebSocketProtocol
 from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
@@ -36,9 +36,9 @@ from gpuaas_server.terminals.channels import LONGEST
 
 SHUTDOWN_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75
-# How long a WebSocket may owe the answer to a ping. The answer comes behind all output that is under way, and that waits
-# for who reads slowly: a terminal must not end for it. Who is dead with nothing under way is noticed by this, and with
-# something under way by the terminal's own clocks: then nothing is shown any more, and it ends as idle.
+# How long a WebSocket may take to answer a ping. The answer comes after all output that is under way, and a slow reader
+# delays it: that must not end a terminal. This limit detects a dead client when no output is under way. With output under
+# way, the terminal's own clocks detect it: nothing is shown any more, and the terminal ends as idle.
 PONG_SECONDS = 180.0
 NEW_GARBAGE_SECONDS = 1.0
 ALL_GARBAGE_SECONDS = 600.0
@@ -70,7 +70,7 @@ def _socket(bind: str) -> socket.socket:
     return listener
 
 
-def _entrance(settings: Settings) -> Entrance:
+def _listener_limits(settings: Settings) -> ListenerLimits:
     """The bounds of everything that comes in, whichever listener it comes to."""
     limits = ConnectionLimits(
         connection_limit(settings.max_connections, settings.pool_size),
@@ -89,7 +89,7 @@ def _entrance(settings: Settings) -> Entrance:
         settings.idle_seconds,
         KEEP_ALIVE_SECONDS,
     )
-    return Entrance(table, bounds, Networks(settings.proxy_protocol_peers), Networks(settings.trusted_proxies))
+    return ListenerLimits(table, bounds, Networks(settings.proxy_protocol_peers), Networks(settings.trusted_proxies))
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
@@ -113,8 +113,8 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     return config
 
 
-def _served(app: ASGIApp, entrance: Entrance) -> ASGIApp:
-    return ForwardedClient(app, entrance.trusted_proxies) if entrance.trusted_proxies else app
+def _served(app: ASGIApp, listener_limits: ListenerLimits) -> ASGIApp:
+    return ForwardedClient(app, listener_limits.trusted_proxies) if listener_limits.trusted_proxies else app
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class _Https:
 class _Listeners:
     """All listeners of the process. Those that can listen before there is a database do, and answer what is waited for."""
 
-    def __init__(self, settings: Settings, app: ASGIApp, entrance: Entrance) -> None:
+    def __init__(self, settings: Settings, app: ASGIApp, listener_limits: ListenerLimits) -> None:
         self.listening: list[Listener] = []
         self.servers: list[asyncio.Task[None]] = []
         if settings.http_bind:
@@ -137,11 +137,11 @@ class _Listeners:
                 raise StartFailed(
                     "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
                 )
-            self._listen(Listener(_config(app), entrance), settings.http_bind)
+            self._listen(Listener(_config(app), listener_limits), settings.http_bind)
         self.https: list[_Https] = []
         for address in https_addresses(settings):
             config = _config(app)
-            one = _Https(address, HttpsContext(address, config, settings), Listener(config, entrance))
+            one = _Https(address, HttpsContext(address, config, settings), Listener(config, listener_limits))
             self.https.append(one)
             if one.context.load_stored():
                 self._listen(one.listener, address.bind)
@@ -164,11 +164,11 @@ class _Listeners:
 
 
 async def _collect_garbage() -> None:
-    """Until cancelled: Python's collector by the clock instead of by counts.
+    """Run Python's garbage collector by the clock instead of by counts, until cancelled.
 
-    Counts fail here: ten thousand polls live for half a minute, so as many old objects go as new ones come, no threshold
-    is reached for minutes, and then one collection walks a million objects while everybody waits. New objects are
-    looked at every second and in small numbers; all of them, which takes a good part of a second, seldom.
+    Counts fail here: ten thousand polls live for half a minute, so objects end as fast as new ones are made. No threshold
+    is reached for minutes; then one collection walks a million objects while all requests wait. Here, the few new objects
+    are collected every second. All objects, which takes a good part of a second, are collected seldom.
     """
     gc.collect()
     gc.freeze()  # what start-up made lives as long as the process
@@ -181,15 +181,15 @@ async def _collect_garbage() -> None:
 
 
 async def _open_keys(platform: Platform) -> None:
-    """Every key that this process signs with: once, so that no signature waits for the secret store."""
+    """Open every key that this process signs with, once, so that no signature waits for the secret store."""
     await pki.ensure_keys(platform)
     await ensure_signing_key(platform)
 
 
 async def serve(settings: Settings, paused: bool = False) -> None:
     front = EarlyAnswers()
-    entrance = _entrance(settings)
-    listeners = _Listeners(settings, _served(front, entrance), entrance)
+    listener_limits = _listener_limits(settings)
+    listeners = _Listeners(settings, _served(front, listener_limits), listener_limits)
     if paused:
         await await_release(front.say)
     async with running_platform(settings, front.watch) as platform:
@@ -199,8 +199,8 @@ async def serve(settings: Settings, paused: bool = False) -> None:
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         await await_store(partial(_open_keys, platform))
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
-            front.app = app
             await listeners.renew(platform)
+            front.app = app  # only now: ready means that HTTPS is answered, too
             upkeep = [asyncio.create_task(keep_renewing(platform, "peer", app.state.terminals.renew_certificate))]
             for one in listeners.https:
                 renewal = one.context.renewal(platform)

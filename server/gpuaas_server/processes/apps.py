@@ -43,7 +43,7 @@ def are_wanted(settings: Settings) -> bool:
 
 
 def run(settings: Settings) -> None:
-    """Become the program. It keeps this process's id, so that who supervises it needs to know nothing of this."""
+    """Become the program. It keeps this process's id, so that its supervisor notices no change."""
     path = account_file(settings)
     if not path.exists():
         asyncio.run(make_account(settings, path))
@@ -76,8 +76,9 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "GPUAAS_APPS_STATE_DIR": str(state_directory(settings)),
         "GPUAAS_APPS": settings.platform_apps,
     }
-    if not settings.http_bind:
-        made["GPUAAS_CA_FILE"] = str(settings.data_dir.resolve() / "tls" / "ca.crt")
+    authority = settings.data_dir.resolve() / "tls" / "ca.crt"
+    if not settings.http_bind or authority.exists():  # of the API, or at least of the registry
+        made["GPUAAS_CA_FILE"] = str(authority)
     return made
 
 

@@ -35,7 +35,7 @@ async def https_certificate(platform: Platform) -> TlsFiles:
 
 
 async def keep_renewing(platform: Platform, listener: str, renew: Renew) -> None:
-    """Until cancelled: new connections get a certificate that is valid, however long the process runs."""
+    """Renew the certificate until cancelled, so that new connections always get a valid one."""
     while not platform.wakeups.ending:
         async with platform.wakeups.waiting(pki.TOPIC) as woken:
             await renew_once(platform, listener, renew)

@@ -19,7 +19,7 @@ def raise_file_limit() -> None:
 
 
 def connection_limit(wanted: int, pool_size: int) -> int:
-    """How many connections may be open while database and files keep their share. Says so when it is fewer than wanted."""
+    """Return how many connections may be open while database and files keep their share. Log it if it is less than wanted."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted

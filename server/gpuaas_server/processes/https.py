@@ -7,7 +7,6 @@ database answers over HTTPS what it waits for. Renewal goes on as soon as there 
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import uvicorn
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki.service import TlsFiles, client_authority_bundle, replace_file, server_files
 from gpuaas_server.processes.certificates import https_certificate

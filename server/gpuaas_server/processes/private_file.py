@@ -1,4 +1,4 @@
-"""Files that only their owner may read: whole and on disk before what is in them is anybody's."""
+"""Files that only their owner may read. A file is complete and on disk before its secret becomes valid."""
 
 import json
 import os

@@ -4,7 +4,6 @@ It lives and dies with this process. Its data is in the data directory; who may 
 """
 
 import asyncio
-import ctypes
 import json
 import logging
 import os
@@ -24,6 +23,7 @@ from gpuaas_server.artifacts.backends import LOOPBACK
 from gpuaas_server.artifacts.registry_collection import registry_data
 from gpuaas_server.artifacts.registry_storage import RegistryStorage
 from gpuaas_server.artifacts.registry_tokens import ISSUER, SERVICE
+from gpuaas_server.kernel.child_process import end_with_parent
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
@@ -33,7 +33,6 @@ from gpuaas_server.pki.service import TlsFiles, ensure_server_certificate
 from gpuaas_server.runtime import running_platform
 
 PROGRAM = "docker-registry"
-_PR_SET_PDEATHSIG = 1
 LOOK_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
@@ -45,7 +44,7 @@ def realm(settings: Settings) -> str:
 
 
 def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFiles | None) -> dict[str, object]:
-    """In the words of docker-registry; JSON is YAML too."""
+    """Return the configuration of docker-registry. It is written as JSON, which docker-registry reads as YAML."""
     http: dict[str, object] = {"addr": settings.registry_bind, "secret": secret}
     if tls is not None:
         http["tls"] = {"certificate": str(tls.chain_path), "key": str(tls.chain_path)}
@@ -71,7 +70,7 @@ async def trust_bundle(platform: Platform) -> str:
 
 
 async def _reads(platform: Platform) -> tuple[str, str]:
-    """What the registry reads only at its start: whom it trusts, and its own certificate, renewed here when it is time."""
+    """Return what the registry reads only at its start: the keys that it trusts, and its certificate, renewed here if due."""
     files = await _tls(platform)
     return await trust_bundle(platform), files.chain_path.read_text() if files else ""
 
@@ -87,14 +86,7 @@ async def _tls(platform: Platform) -> TlsFiles | None:
 
 
 def _spawn(configuration_file: Path) -> subprocess.Popen[bytes]:
-    libc, parent = ctypes.CDLL(None), os.getpid()
-
-    def bind_to_parent() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return subprocess.Popen([PROGRAM, "serve", str(configuration_file)], preexec_fn=bind_to_parent)
+    return subprocess.Popen([PROGRAM, "serve", str(configuration_file)], preexec_fn=end_with_parent())
 
 
 def _write(path: Path, text: str) -> None:
@@ -106,7 +98,7 @@ def _write(path: Path, text: str) -> None:
 
 
 async def _prepare(platform: Platform) -> Path:
-    """Everything that the registry reads at start. The secret of upload sessions is of one life of this process."""
+    """Write what the registry reads at its start, and return its configuration file. Upload sessions get a new secret."""
     directory = (platform.settings.data_dir / "registry").absolute()
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     _write(directory / "trust.pem", await trust_bundle(platform))
@@ -128,14 +120,14 @@ class RegistryProcess:
         self._reads = ("", "")
 
     async def start(self) -> None:
-        """Start it, or start it again, with what it reads as that is now."""
+        """Start the registry, or restart it, with its newest configuration, keys and certificate."""
         self._configuration = await _prepare(self._platform)
         self._reads = await _reads(self._platform)
         await self.stop()
         self._process = _spawn(self._configuration)
 
     async def run(self, stopping: asyncio.Event) -> int | None:
-        """Until told to stop, or until docker-registry ends by itself: then its exit status."""
+        """Run until told to stop, or until docker-registry ends by itself; then return its exit status."""
         while self._process is not None and self._process.poll() is None and not stopping.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -155,7 +147,7 @@ class RegistryProcess:
             await self.collect_garbage()
 
     async def collect_garbage(self) -> None:
-        """Found once more while the registry is stopped: what was pushed meanwhile may need what was garbage before."""
+        """Remove garbage. It is searched again after the registry stopped: an image pushed meanwhile may need some of it."""
         if (await registry_collection.find_garbage(self._platform, self._storage)).is_empty:
             return
         await self.stop()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 async def await_release(say: Callable[[str], None]) -> None:
-    """Read standard input until an empty line. Other lines are causes, to be told; its end means that nobody cares."""
+    """Read standard input until an empty line. Other lines say what to wait for; at its end, this process exits."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     # A pipe of our own: closing the transport must not close standard input.

@@ -4,7 +4,6 @@ A child that dies is started again; children die with the supervisor (PDEATHSIG)
 Loading is most of what a start takes, so children load while the database starts, and stay paused until it is ready.
 """
 
-import ctypes
 import json
 import logging
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 import psycopg
 
 from gpuaas_server.embedded import postgres
+from gpuaas_server.kernel.child_process import end_with_parent
 from gpuaas_server.kernel.database_health import describe_failure
 from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings
@@ -31,7 +31,6 @@ from gpuaas_server.processes.data_lock import DataDirectoryLock
 
 log = logging.getLogger(__name__)
 
-_PR_SET_PDEATHSIG = 1
 RESTART_PAUSE = 0.2
 DATABASE_PAUSE = 0.25
 DATABASE_RETRY_SECONDS = 0.1  # after a start that failed at once
@@ -56,7 +55,7 @@ class Child:
                 self.process.stdin.write(" ".join(cause.split()).encode() + b"\n")
                 self.process.stdin.flush()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release the child, which may still be loading: from now on it may use the database."""
         self.tell("")
         if self.process is not None and self.process.stdin is not None:
@@ -75,7 +74,7 @@ class SignalWaiter:
         signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler Python is not told of it
 
     def wait(self, seconds: float | None) -> None:
-        """Until a signal has come since the last call, or until the time is over."""
+        """Wait until a signal has come since the last call, or until the time is over."""
         select.select([self._reader], [], [], seconds)
         with suppress(BlockingIOError):
             while os.read(self._reader, 4096):
@@ -83,7 +82,7 @@ class SignalWaiter:
 
 
 def address(settings: Settings) -> str:
-    """What a browser on this machine, or where people are told to go, has to be given."""
+    """Return the address that people open: the public URL, or that of a listener on this machine."""
     if settings.public_url:
         return settings.public_url
     return f"http://{settings.http_bind}" if settings.http_bind else f"https://{settings.https_bind}"
@@ -128,7 +127,7 @@ class Supervisor:
         if apps.api_answers(self.settings):
             for child in waiting:
                 self._spawn(child)
-                child.let_go()
+                child.release()
             return None
         pause, self._api_pause = self._api_pause, min(2 * self._api_pause, API_PAUSES[1])
         return pause
@@ -147,11 +146,11 @@ class Supervisor:
         if self.stopping:
             return
         for child in first:
-            child.let_go()
-        for child in self.children:  # who answers comes first: what loads meanwhile would take its cores
+            child.release()
+        for child in self.children:  # only now: while they load, they take cores from the api
             if not child.answers and not child.is_client:
                 self._spawn(child)
-                child.let_go()
+                child.release()
         if apps.are_wanted(self.settings):
             command = [sys.executable, "-m", "gpuaas_server.main", "apps", "--paused"]
             self.children.append(Child("apps", command, is_client=True))
@@ -221,18 +220,12 @@ class Supervisor:
         self.say(f"  password  {admin['password']}")
 
     def _spawn(self, child: Child) -> None:
-        libc = ctypes.CDLL(None)
-        parent = os.getpid()
-
-        def bind_to_parent() -> None:
-            os.setpgid(0, 0)  # the terminal's Ctrl-C reaches the supervisor alone, which stops children in order
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(1)
-
         child.started_at = time.monotonic()
         child.process = subprocess.Popen(
-            child.arguments, env=self._environment(), stdin=subprocess.PIPE, preexec_fn=bind_to_parent
+            child.arguments,
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            preexec_fn=end_with_parent(own_group=True),
         )
 
     def _revive(self) -> bool:
@@ -252,7 +245,7 @@ class Supervisor:
                 log.warning(f"{child.name} ended with {child.process.returncode}; starting it again")
                 time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
                 self._spawn(child)
-                child.let_go()
+                child.release()
         return started
 
     def _shut_down(self) -> None:

@@ -7,22 +7,20 @@ import signal
 import uvloop
 from prometheus_client import start_http_server
 
-from gpuaas_server.access.reconciler import AccessEndReconciler, OperationAccessEndReconciler, SshKeysDeleteReconciler
+from gpuaas_server.access.jobs import AccessEndJob, OperationAccessEndJob, SshKeysDeleteJob
 from gpuaas_server.allocations.reconciler import AllocationReconciler
+from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
 from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
-from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler, PublishIntentReconciler
+from gpuaas_server.artifacts.reconciler import PublishIntentReconciler
 from gpuaas_server.controllers.reconciler import AppServiceReconciler
 from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import reconciler as housekeeping
 from gpuaas_server.identity import signing_keys
-from gpuaas_server.instances.drift_reconciler import InstanceDriftReconciler
-from gpuaas_server.instances.reconciler import (
-    ControllerLeasesReconciler,
-    InstanceFlagReconciler,
-    InstanceHealthReconciler,
-    OperationReconciler,
-)
+from gpuaas_server.instances.drift_job import InstanceDriftJob
+from gpuaas_server.instances.jobs import ControllerLeasesJob, InstanceFlagJob, InstanceHealthJob
+from gpuaas_server.instances.reconciler import OperationReconciler
+from gpuaas_server.instances.smoke_job import SmokeLaunchJob
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
@@ -55,18 +53,19 @@ def build_worker(platform: Platform) -> Worker:
         [
             AllocationReconciler(platform),
             OperationReconciler(platform),
-            InstanceHealthReconciler(),
-            InstanceDriftReconciler(platform),
-            InstanceFlagReconciler(),
-            ControllerLeasesReconciler(),
+            InstanceHealthJob(),
+            InstanceDriftJob(platform),
+            InstanceFlagJob(),
+            ControllerLeasesJob(),
             AppServiceReconciler(platform),
             TerminalReconciler(),
             LogReadReconciler(),
-            AccessEndReconciler(),
-            OperationAccessEndReconciler(),
-            SshKeysDeleteReconciler(),
+            AccessEndJob(),
+            OperationAccessEndJob(),
+            SshKeysDeleteJob(),
             PublishIntentReconciler(platform.settings),
             ArtifactCheckReconciler(),
+            SmokeLaunchJob(),
             ArtifactDeleteReconciler(platform.settings),
             DeletionReconciler(platform.settings),
             NodeLivenessReconciler(platform),
@@ -88,7 +87,7 @@ async def ensure_recurring_work(platform: Platform) -> None:
 
 
 def _serve_metrics(settings: Settings) -> None:
-    """The worker answers no requests, so its metrics have a small server of their own. Where, is in a file, too."""
+    """Serve the metrics by a small server, since the worker answers no other requests. A file has its address."""
     if not settings.worker_metrics_bind:
         return
     host, _, port = settings.worker_metrics_bind.rpartition(":")

@@ -1,9 +1,9 @@
 """What tenants and projects tell the nouns above them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 
 

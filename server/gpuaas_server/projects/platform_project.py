@@ -5,7 +5,7 @@ It is made once, from the server's own machine, together with the account of the
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
@@ -13,6 +13,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.schemas import ServiceAccountCreate
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.projects import queries

@@ -1,9 +1,10 @@
 """All SQL of tenants and projects."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional
 
 
@@ -73,13 +74,13 @@ async def tenant_insert(
     )
 
 
-async def tenant_list(connection: Connection, only: list[str] | None, after: str | None, limit: int) -> list[TenantRow]:
-    return await fetch_all(
+async def tenant_list(connection: Connection, only: list[str] | None, page: PageRequest) -> list[TenantRow]:
+    return await fetch_page(
         connection,
         TenantRow,
-        f"SELECT {_TENANT} FROM tenants WHERE (%(only)s::text[] IS NULL OR id = ANY(%(only)s))"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"only": only, "after": after, "limit": limit},
+        f"SELECT {_TENANT} FROM tenants WHERE (%(only)s::text[] IS NULL OR id = ANY(%(only)s))",
+        {"only": only},
+        page,
     )
 
 
@@ -141,15 +142,15 @@ async def project_set_platform(connection: Connection, project_id: str) -> Proje
 
 
 async def project_list(
-    connection: Connection, tenant_id: str | None, only: list[str] | None, after: str | None, limit: int
+    connection: Connection, tenant_id: str | None, only: list[str] | None, page: PageRequest
 ) -> list[ProjectRow]:
-    return await fetch_all(
+    return await fetch_page(
         connection,
         ProjectRow,
         f"SELECT {_PROJECT} FROM projects WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
-        " AND (%(only)s::text[] IS NULL OR id = ANY(%(only)s))"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "only": only, "after": after, "limit": limit},
+        " AND (%(only)s::text[] IS NULL OR id = ANY(%(only)s))",
+        {"tenant": tenant_id, "only": only},
+        page,
     )
 
 

@@ -1,7 +1,6 @@
 """The verbs of tenants and projects, and the place that a project is (for the gate)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -12,9 +11,11 @@ from gpuaas_server.kernel import wipe_grades
 from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import Actor, RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.projects import queries
@@ -62,6 +63,8 @@ _PROJECT_VERBS = (
     "controller_binding_create",
     "access_credential_create",
     "publish_intent_create",
+    "publish_intent_refer",
+    "artifact_garbage_collect",
     "allocation_create",
     "instance_create",
 )
@@ -119,75 +122,71 @@ async def tenant_create(tx: Tx, settings: Settings, body: TenantCreate, caller: 
     return _tenant(row, caller)
 
 
-async def tenant_list(
-    connection: Connection, actor: Actor, after: str | None, limit: int, caller: Caller
-) -> Page[Tenant]:
+async def tenant_list(connection: Connection, actor: Actor, page: PageRequest, caller: Caller) -> Page[Tenant]:
     """All tenants for the platform's roles, else the caller's own."""
     only = None if caller.roles & identity.PLATFORM_ROLES else [actor.tenant_id]
-    rows = await queries.tenant_list(connection, only, after, limit + 1)
-    return Page[Tenant].of([_tenant(row, caller) for row in rows], limit)
+    rows = await queries.tenant_list(connection, only, page)
+    return Page[Tenant].of([_tenant(row, caller) for row in rows], page)
 
 
-async def tenant_show(connection: Connection, tenant_id: str, caller: Caller) -> Tenant:
-    return _tenant(_present(await queries.tenant_show(connection, tenant_id), "tenant", tenant_id), caller)
+async def tenant_show(connection: Connection, caller: Caller) -> Tenant:
+    return _tenant(
+        _present(await queries.tenant_show(connection, caller.tenant_id), "tenant", caller.tenant_id), caller
+    )
 
 
-async def tenant_update(
-    tx: Tx, tenant_id: str, body: TenantUpdate, caller: Caller, require_match: RequireMatch
-) -> Tenant:
-    before = _present(await queries.tenant_lock(tx.connection, tenant_id), "tenant", tenant_id)
+async def tenant_update(tx: Tx, body: TenantUpdate, caller: Caller, require_match: RequireMatch) -> Tenant:
+    before = _present(await queries.tenant_lock(tx.connection, caller.tenant_id), "tenant", caller.tenant_id)
     require_match(before.generation)
     name, disabled = _changed(before, body)
     grade = before.wipe_grade if body.wipe_grade is None else body.wipe_grade
     wipe_grades.require_possible_grade("baremetal", grade)
-    row = await queries.tenant_update(tx.connection, tenant_id, name, disabled, grade)
-    await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
-    await emit(tx, NewEvent("tenant.updated", tenant_id, tenant_id, data={"disabled": disabled}))
+    row = await queries.tenant_update(tx.connection, caller.tenant_id, name, disabled, grade)
+    await record(tx, AuditEntry("tenant_update", caller.tenant_id, caller.tenant_id, details=_difference(before, row)))
+    await emit(tx, NewEvent("tenant.updated", caller.tenant_id, caller.tenant_id, data={"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
     return _tenant(row, caller)
 
 
-async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, caller: Caller) -> Project:
+async def project_create(tx: Tx, body: ProjectCreate, caller: Caller) -> Project:
     """Create a project without members: the tenant's administrators act in all its projects and appoint the rest."""
-    row = await queries.project_insert(tx.connection, new_id("prj"), tenant_id, body.slug, body.name, tx.now)
+    row = await queries.project_insert(tx.connection, new_id("prj"), caller.tenant_id, body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"The tenant has a project {body.slug}.")
-    entry = AuditEntry("project_create", row.id, tenant_id, row.id, details={"slug": body.slug})
+    entry = AuditEntry("project_create", row.id, caller.tenant_id, row.id, details={"slug": body.slug})
     await record(tx, entry)
-    await emit(tx, NewEvent("project.created", row.id, tenant_id, row.id, {"slug": body.slug}))
+    await emit(tx, NewEvent("project.created", row.id, caller.tenant_id, row.id, {"slug": body.slug}))
     return _project(row, caller)
 
 
-async def tenant_project_list(
-    connection: Connection, tenant_id: str, after: str | None, limit: int, caller: Caller
-) -> Page[Project]:
-    rows = await queries.project_list(connection, tenant_id, None, after, limit + 1)
-    return Page[Project].of([_project(row, caller) for row in rows], limit)
+async def tenant_project_list(connection: Connection, page: PageRequest, caller: Caller) -> Page[Project]:
+    rows = await queries.project_list(connection, caller.tenant_id, None, page)
+    return Page[Project].of([_project(row, caller) for row in rows], page)
 
 
-async def project_list(connection: Connection, actor: Actor, after: str | None, limit: int) -> Page[Project]:
+async def project_list(connection: Connection, actor: Actor, page: PageRequest) -> Page[Project]:
     """The projects that the caller may see. What they may do in each is said by the project itself, not by the list."""
     only = await identity.visible_projects(connection, actor)
-    rows = await queries.project_list(connection, actor.tenant_id or None, only, after, limit + 1)
-    return Page[Project].of([_project(row, NOBODY) for row in rows], limit)
+    rows = await queries.project_list(connection, actor.tenant_id or None, only, page)
+    return Page[Project].of([_project(row, NOBODY) for row in rows], page)
 
 
-async def project_show(connection: Connection, project_id: str, caller: Caller) -> Project:
-    row = _present(await queries.project_show(connection, project_id), "project", project_id)
+async def project_show(connection: Connection, caller: Caller) -> Project:
+    row = _present(await queries.project_show(connection, caller.project_id), "project", caller.project_id)
     return _project(row, caller)
 
 
-async def project_update(
-    tx: Tx, project_id: str, body: ProjectUpdate, caller: Caller, require_match: RequireMatch
-) -> Project:
-    before = _present(await queries.project_lock(tx.connection, project_id), "project", project_id)
+async def project_update(tx: Tx, body: ProjectUpdate, caller: Caller, require_match: RequireMatch) -> Project:
+    before = _present(await queries.project_lock(tx.connection, caller.project_id), "project", caller.project_id)
     require_match(before.generation)
     name, disabled = _changed(before, body)
-    row = await queries.project_update(tx.connection, project_id, name, disabled)
+    row = await queries.project_update(tx.connection, caller.project_id, name, disabled)
     tenant_id = row.tenant_id
-    entry = AuditEntry("project_update", project_id, tenant_id, project_id, details=_difference(before, row))
+    entry = AuditEntry(
+        "project_update", caller.project_id, tenant_id, caller.project_id, details=_difference(before, row)
+    )
     await record(tx, entry)
-    await emit(tx, NewEvent("project.updated", project_id, tenant_id, project_id, {"disabled": disabled}))
+    await emit(tx, NewEvent("project.updated", caller.project_id, tenant_id, caller.project_id, {"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
     return _project(row, caller)
 

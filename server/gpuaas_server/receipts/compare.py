@@ -5,8 +5,9 @@ proves nothing. A check that could not look is not clean.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.receipts.footprint import Footprint
 from gpuaas_server.receipts.rows import CheckDocument
 
@@ -39,10 +40,10 @@ class Found:
 class Check:
     name: str
     verdict: str  # absent, left, not_seen
-    looked_for: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     left: int = 0
-    noted: list[str] = field(default_factory=list)
+    not_in_footprint: list[str] = field(default_factory=list)
     examined: int = 0
     problem: str = ""
 
@@ -50,10 +51,10 @@ class Check:
         return {
             "name": self.name,
             "verdict": self.verdict,
-            "looked_for": self.looked_for,
+            "entries": self.entries,
             "found": [{"item": one.item, "why": one.why, "known": one.known} for one in self.found],
             "left": self.left,
-            "noted": self.noted,
+            "not_in_footprint": self.not_in_footprint,
             "examined": self.examined,
             "problem": self.problem,
         }
@@ -116,15 +117,15 @@ def _checks(asked: InspectionRequest, result: Mapping[str, object]) -> list[Chec
 
 
 def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check:
-    looked_for, found = _texts(told, "looked_for"), [_found(one) for one in _list(told, "found")]
-    if name in footprint and looked_for != [entry[:_LOOKED_FOR] for entry in footprint[name]]:
+    entries, found = _texts(told, "entries"), [_found(one) for one in _list(told, "found")]
+    if name in footprint and entries != [entry[:_LOOKED_FOR] for entry in footprint[name]]:
         raise _Malformed(f"looked for other {name}")
     # Of a long list only a part is sent: the count says how many there are.
     left = max(_number(told, "left"), sum(not one.known for one in found))
     problem = _plain(told.get("problem") or "")
     verdict = "left" if left else "not_seen" if problem else "absent"
-    noted = _texts(told, "noted")[:MOST_ITEMS]
-    return Check(name, verdict, looked_for, found[:MOST_ITEMS], left, noted, _number(told, "examined"), problem)
+    not_in_footprint = _texts(told, "not_in_footprint")[:MOST_ITEMS]
+    return Check(name, verdict, entries, found[:MOST_ITEMS], left, not_in_footprint, _number(told, "examined"), problem)
 
 
 def _found(one: object) -> Found:
@@ -145,7 +146,7 @@ def _texts(told: Mapping[str, object], key: str) -> list[str]:
 
 
 def _plain(text: object) -> str:
-    """Names on a host are a tenant's choice: nothing but short, printable text gets as far as a terminal."""
+    """Return short, printable text that is safe to show: tenants choose the names on a host."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
 
 

@@ -63,7 +63,7 @@ def _is_port(entry: str) -> bool:
 
 
 def _is_path(entry: str) -> bool:
-    """Absolute and straight: no way up, and a `*` in its last part only, beside something else."""
+    """Whether it is an absolute path without `.` or `..`. Only its last part may have a `*`, beside other characters."""
     if not _PATH.fullmatch(entry) or any(entry == place or entry.startswith(place + "/") for place in _KERNEL):
         return False
     parts = entry.split("/")[1:]

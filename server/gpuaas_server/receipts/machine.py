@@ -8,12 +8,12 @@
 operation with a new receipt; this one stays as it is.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
 from gpuaas_server.receipts.compare import Comparison, InspectionRequest, compare
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 TRANSITIONS: dict[str, frozenset[str]] = {
     "pending": frozenset({"clean", "left", "unseen", "not_verified"}),

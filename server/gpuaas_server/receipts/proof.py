@@ -1,22 +1,23 @@
-"""The proof of a teardown: load what the hosts have answered, judge it (pure), store the judgement.
+"""The proof of a teardown: load what the hosts have answered, judge it (pure), store the decision.
 
 Three parts, so that the operation that waits for the proof can decide by it as by everything else that it loads.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison, InspectionRequest
 from gpuaas_server.receipts.machine import InspectionReport, Retry, Snapshot, decide
 from gpuaas_server.receipts.rows import ReceiptChanges, ReceiptRow
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOTIFY = "operation"  # the work row that goes on when a host has answered
 
@@ -65,7 +66,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ProofDecision:
     """What becomes of the receipts that change, and how the teardown stands then."""
 
     steps: Sequence[tuple[ReceiptRow, Comparison | Retry]]
@@ -82,7 +83,7 @@ async def load_proof(connection: Connection, operation_id: str) -> Proof:
     return Proof(rows, looks, frozenset(lost))
 
 
-def judge(proof: Proof, now: datetime) -> Judgement:
+def decide_proof(proof: Proof, now: datetime) -> ProofDecision:
     steps: list[tuple[ReceiptRow, Comparison | Retry]] = []
     after = {row.id: row for row in proof.receipts}
     for row in proof.receipts:
@@ -92,11 +93,11 @@ def judge(proof: Proof, now: datetime) -> Judgement:
         steps.append((row, decision))
         if isinstance(decision, Comparison):
             after[row.id] = apply_changes(row, settlement(decision, now))
-    return Judgement(steps, _verdict(list(after.values())))
+    return ProofDecision(steps, _verdict(list(after.values())))
 
 
-async def store_judgement(tx: Tx, judgement: Judgement) -> None:
-    for row, step in judgement.steps:
+async def store_decision(tx: Tx, decision: ProofDecision) -> None:
+    for row, step in decision.steps:
         if isinstance(step, Retry):
             await host_tasks.tasks_create(tx, [inspection_task(row, step.attempt)])
             await queries.receipt_change(tx.connection, row.id, {"attempt": step.attempt})
@@ -160,7 +161,7 @@ def _snapshot(row: ReceiptRow, task: host_tasks.TaskRow | None, lost: bool) -> S
 
 
 def _verdict(rows: Sequence[ReceiptRow]) -> ReceiptsVerdict:
-    """Wait until all have answered: who hears of the first leftover must hear of the others too."""
+    """Wait until all hosts have answered, so that people are told of all leftovers at once."""
     waiting = [row.deadline_at for row in rows if row.status == "pending"]
     if waiting:
         return ReceiptsVerdict(True, until=max(waiting))

@@ -1,11 +1,12 @@
 """All SQL of teardown receipts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values, recordset_insert
 from gpuaas_server.receipts.rows import ReceiptChanges, ReceiptRow
 
@@ -72,8 +73,7 @@ async def receipt_list(
     connection: Connection,
     project_id: str | None,
     wanted: ReceiptFilter,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
     apps: Sequence[str] | None,
 ) -> list[ReceiptRow]:
     """List the newest first: of the `apps` in sight or of all; of one project, or in a platform scope of all.
@@ -88,7 +88,7 @@ async def receipt_list(
         ("allocation_id = %s", wanted.allocation_id),
         ("status = %s", wanted.status),
         ("app_slug = ANY(%s)", apps),
-        ("id < %s", after),
+        ("id < %s", page.after),
     ):
         if value is not None:
             clauses.append(clause)
@@ -96,8 +96,8 @@ async def receipt_list(
     chosen = f"SELECT {_COLUMNS} FROM teardown_receipts WHERE {' AND '.join(clauses)}"
     paged = "ORDER BY id DESC LIMIT %s"
     if project_id is None:
-        return await fetch_all(connection, ReceiptRow, f"{chosen} {paged}", [*values, limit])
+        return await fetch_all(connection, ReceiptRow, f"{chosen} {paged}", [*values, page.rows])
     owners = ("project_id", "instance_project_id")
     parts = " UNION ALL ".join(f"({chosen} AND {owner} = %s {paged})" for owner in owners)
-    mine = [*values, project_id, limit]
-    return await fetch_all(connection, ReceiptRow, f"{parts} {paged}", [*mine, *mine, limit])
+    mine = [*values, project_id, page.rows]
+    return await fetch_all(connection, ReceiptRow, f"{parts} {paged}", [*mine, *mine, page.rows])

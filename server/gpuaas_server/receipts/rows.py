@@ -1,9 +1,10 @@
 """The rows of teardown receipts, and the documents that they keep."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypedDict
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.receipts.footprint import Footprint
 
 
@@ -16,10 +17,10 @@ class FindingDocument(TypedDict):
 class CheckDocument(TypedDict):
     name: str
     verdict: str
-    looked_for: list[str]
+    entries: list[str]
     found: list[FindingDocument]
     left: int
-    noted: list[str]
+    not_in_footprint: list[str]
     examined: int
     problem: str
 

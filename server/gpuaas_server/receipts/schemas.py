@@ -22,10 +22,10 @@ class ReceiptCheck(BaseModel):
     verdict: Literal["absent", "left", "not_seen"] = Field(
         description="absent: nothing is left. left: something is left. not_seen: the host could not examine it."
     )
-    looked_for: list[str] = Field(description="Entries of the footprint.")
+    entries: list[str] = Field(description="What it looked for: entries of the footprint, or serials of certificates.")
     found: list[ReceiptFinding] = Field(description="What was found, leftovers first. A long list is shortened.")
     left: int = Field(description="Total number of leftovers.")
-    noted: list[str] = Field(
+    not_in_footprint: list[str] = Field(
         description="Items that are new since the allocation became active and that no footprint names."
     )
     examined: int = Field(description="Number of items that were examined. 0 proves nothing.")

@@ -4,7 +4,7 @@ What comes of those that were started is in proof.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpuaas_server.access import service as access
@@ -14,43 +14,45 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import CATALOGUE, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
 from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.proof import (
-    Judgement,
     Proof,
+    ProofDecision,
     apply_changes,
     change_receipt,
+    decide_proof,
     inspection_task,
-    judge,
     left_count,
     load_proof,
     settlement,
-    store_judgement,
+    store_decision,
 )
 from gpuaas_server.receipts.queries import ReceiptFilter
 from gpuaas_server.receipts.rows import ForceDocument, ReceiptChanges, ReceiptRow
 from gpuaas_server.receipts.schemas import Receipt, ReceiptCheck, ReceiptForce, ReceiptLine, ReceiptProblem
 
 __all__ = [
-    "Judgement",
     "Proof",
+    "ProofDecision",
     "ReceiptFilter",
     "Teardown",
     "TeardownTarget",
+    "decide_proof",
     "force_receipts",
-    "judge",
     "load_proof",
     "operations_referenced",
     "receipt_list",
     "receipt_show",
     "start_receipts",
-    "store_judgement",
+    "store_decision",
 ]
 
 
@@ -63,13 +65,13 @@ class TeardownTarget:
 
 @dataclass(frozen=True, slots=True)
 class Teardown:
-    """What a proof is of."""
+    """The teardown that a proof is about."""
 
     operation_id: str
     instance_id: str
     app_slug: str
     depth: str = "gone"  # or stopped
-    project_id: str | None = None  # the instance's, who may read the proof beside the allocation's own
+    project_id: str | None = None  # the instance's project; it may read the proof too, like the allocation's project
 
 
 async def start_receipts(
@@ -122,8 +124,8 @@ async def operations_referenced(connection: Connection, operation_ids: Sequence[
     return await queries.operations_referenced(connection, operation_ids)
 
 
-async def receipt_show(connection: Connection, caller: Caller, project_id: str, receipt_id: str) -> Receipt:
-    row = await queries.receipt_show(connection, project_id, receipt_id, identity.visible_apps(caller))
+async def receipt_show(connection: Connection, caller: Caller, receipt_id: str) -> Receipt:
+    row = await queries.receipt_show(connection, caller.project_id, receipt_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("receipt", receipt_id)
     return Receipt(
@@ -140,12 +142,11 @@ async def receipt_list(
     caller: Caller,
     project_id: str | None,
     wanted: ReceiptFilter,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[ReceiptLine]:
     seen = identity.visible_apps(caller)
-    rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1, seen)
-    return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
+    rows = await queries.receipt_list(connection, project_id, wanted, page, seen)
+    return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], page)
 
 
 def _row(tx: Tx, teardown: Teardown, target: TeardownTarget, host: AllocationHost) -> ReceiptRow:

@@ -4,12 +4,12 @@ Both are always readable, whichever one new secrets go to: a change of the setti
 """
 
 import os
-from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
 
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.secrets import queries

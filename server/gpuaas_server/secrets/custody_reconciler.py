@@ -5,13 +5,13 @@ moment leaves it readable in one of the two. While the external store is away no
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.secrets import private_keys
 from gpuaas_server.secrets.private_keys import PreparedPrivateKey
 

@@ -2,24 +2,25 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.secrets import keys
 from gpuaas_server.secrets.schemas import SecretKey, SecretKeyRotate
 
-router = APIRouter(tags=["secrets"])
+router = api_router(tags=["secrets"])
 
 
 @router.get("/secret-keys", response_model=Page[SecretKey], responses=problem_responses())
 async def secret_key_list(
-    call: Annotated[Call, admitted("secret_key_list")], after: PageAfter = None, limit: PageLimit = 50
+    call: Annotated[Call, admitted("secret_key_list")],
+    page: PageQuery,
 ) -> Response:
     """List the keys that protect stored secrets, newest first: how many values are under each, and which are destroyed."""
-    return await call.read(lambda connection: keys.secret_key_list(connection, after, limit))
+    return await call.read(lambda connection: keys.secret_key_list(connection, page))
 
 
 @router.post(

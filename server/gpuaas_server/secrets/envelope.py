@@ -1,13 +1,13 @@
 """The envelope, without input or output: each version of a secret is sealed under a data key of its own.
 
-Who wraps the data key, and where the sealed value lies, is the business of backends.py.
+`backends.py` wraps the data key and knows where the sealed value is stored.
 """
 
 import os
-from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.sealer import Sealer
 

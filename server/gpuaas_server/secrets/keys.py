@@ -5,6 +5,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.secrets import backends, queries
 from gpuaas_server.secrets.openbao import OpenBao
@@ -15,9 +16,9 @@ REWRAP = "secret_rewrap"
 SUBJECT = "platform"
 
 
-async def secret_key_list(connection: Connection, after: str | None, limit: int) -> Page[SecretKey]:
-    rows = await queries.key_list(connection, after, limit + 1)
-    return Page[SecretKey].of([SecretKey(**fields_of(row)) for row in rows], limit)
+async def secret_key_list(connection: Connection, page: PageRequest) -> Page[SecretKey]:
+    rows = await queries.key_list(connection, page)
+    return Page[SecretKey].of([SecretKey(**fields_of(row)) for row in rows], page)
 
 
 async def external_rotation(platform: Platform) -> int | None:

@@ -8,9 +8,9 @@ import logging
 import ssl
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.outward import CallFailed, calling
 from gpuaas_server.kernel.settings import Settings

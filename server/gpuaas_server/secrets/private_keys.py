@@ -7,11 +7,11 @@ transit engine. A process opens each key once and keeps it in its memory, so no 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.secrets import backends, envelope, private_key_queries, queries
 from gpuaas_server.secrets.envelope import SecretRef

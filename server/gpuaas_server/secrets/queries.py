@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -65,14 +66,10 @@ async def key_insert(
     )
 
 
-async def key_list(connection: Connection, after: str | None, limit: int) -> list[ListedKey]:
+async def key_list(connection: Connection, page: PageRequest) -> list[ListedKey]:
     """The wrapping keys, newest first."""
-    return await fetch_all(
-        connection,
-        ListedKey,
-        f"SELECT {columns_of(ListedKey, 'k')} FROM secret_keys k WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (after, limit),
-    )
+    statement = f"SELECT {columns_of(ListedKey, 'k')} FROM secret_keys k WHERE true"
+    return await fetch_page(connection, ListedKey, statement, (), page)
 
 
 async def key_share(connection: Connection, key_id: str) -> bool:

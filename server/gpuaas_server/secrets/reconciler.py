@@ -1,12 +1,12 @@
 """The worker wraps data keys anew after a rotation, and erases destroyed values in the external store."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.secrets import backends, private_key_queries, queries
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.keys import REWRAP
@@ -30,7 +30,7 @@ class WrappedKey:
 class RewrapSnapshot:
     """The data keys that have to be wrapped anew."""
 
-    current_id: str  # empty: the configured backend has none yet, though another one protects something
+    current_id: str  # empty: the configured backend has no key yet, while another backend still protects data keys
     behind: tuple[WrappedKey, ...]  # a portion of what is not under the current key
 
 
@@ -38,7 +38,7 @@ class RewrapSnapshot:
 class RewrapStep:
     """The data keys that were wrapped anew."""
 
-    rewrapped: tuple[tuple[WrappedKey, bytes], ...] = ()  # what it was, and what it is under the current key
+    rewrapped: tuple[tuple[WrappedKey, bytes], ...] = ()  # the old wrapped key, and the key as wrapped now
     last: bool = True
 
 

@@ -1,9 +1,9 @@
 """Rows of secrets, of the platform's private keys, and of the keys that wrap both."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import computed
 
 Backend = Literal["builtin", "openbao"]

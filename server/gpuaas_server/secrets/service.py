@@ -5,11 +5,11 @@ the key that wraps it (there, never here). A value that was put there for a chan
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from secrets import token_hex
 
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.secrets import backends, envelope, queries

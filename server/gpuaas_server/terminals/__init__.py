@@ -1,5 +1,5 @@
 """Terminals: a shell inside an allocation, in a browser or a command, over the API.
 
-The agent comes to us, as always: it opens the stream, we join it with the person's. What is typed and shown passes through
-and is never kept; that there was a terminal, whose, from where, for how long and how much, is.
+The host's agent opens the stream, as always, and we join it with the person's stream. What is typed and shown passes through
+and is never stored. The record says who opened a terminal, from where, for how long, and how many bytes passed.
 """

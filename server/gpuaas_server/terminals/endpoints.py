@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.pages import Page, PageQuery
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.routers import add_routes, api_router
 from gpuaas_server.kernel.ids import AllocationId, ProjectId, TerminalId
 from gpuaas_server.terminals import service, streams
 from gpuaas_server.terminals.schemas import Terminal, TerminalOpen
 
-router = APIRouter(tags=["terminals"])
-router.include_router(streams.router)
+router = api_router(tags=["terminals"])
+add_routes(router, streams.router)
 PATH = streams.PATH
 
 
@@ -28,7 +28,7 @@ async def terminal_open(
 ) -> Response:
     """Request a shell in the allocation. Then connect a WebSocket to `stream` within seconds."""
     return await call.change(
-        lambda tx: service.terminal_open(tx, call.caller, project_id, allocation_id, body, call.platform.settings),
+        lambda tx: service.terminal_open(tx, call.caller, allocation_id, body, call.platform.settings),
         status=201,
     )
 
@@ -38,13 +38,10 @@ async def terminal_list(
     project_id: ProjectId,
     allocation_id: AllocationId,
     call: Annotated[Call, admitted("terminal_list")],
-    after: PageAfter = None,
-    limit: PageLimit = 50,
+    page: PageQuery,
 ) -> Response:
     """List the terminals of the allocation, newest first, with ended ones. What was typed is not stored."""
-    return await call.read(
-        lambda c: service.terminal_list(c, call.caller, call.actor, project_id, allocation_id, after, limit)
-    )
+    return await call.read(lambda c: service.terminal_list(c, call.caller, call.actor, allocation_id, page))
 
 
 @router.post(f"{PATH}/{{terminal_id}}/close", response_model=Terminal, responses=problem_responses())
@@ -55,4 +52,4 @@ async def terminal_close(
     call: Annotated[Call, admitted_change("terminal_close")],
 ) -> Response:
     """Close a terminal: your own, or anyone's if you administer the project. It can be repeated."""
-    return await call.change(lambda tx: service.terminal_close(tx, call.caller, project_id, allocation_id, terminal_id))
+    return await call.change(lambda tx: service.terminal_close(tx, call.caller, allocation_id, terminal_id))

@@ -1,13 +1,14 @@
 """The lease of the process that holds a terminal: claim it when the host comes, renew it, end it. One transaction each."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
-from gpuaas_server.access.service import IssueRequest, certificates_issue, require_allocation
+from gpuaas_server.access.service import CertificateSources, IssueRequest, certificates_issue, require_allocation
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.context import Actor, Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.networks import is_address
 from gpuaas_server.pki import service as pki
@@ -16,7 +17,7 @@ from gpuaas_server.terminals import queries, service
 from gpuaas_server.terminals.machine import LEASE, End
 from gpuaas_server.terminals.rows import TerminalRow
 
-# Good for the log-in alone: what it opened goes on, and is ended by other means.
+# How long the certificate is valid. It is needed only for the log-in: the open shell continues and is ended by other means.
 LOGIN = timedelta(minutes=2)
 # A bare-metal host logs in to itself by loopback, a slice is entered from its own address.
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -43,8 +44,8 @@ async def terminal_take(
 ) -> ClaimedTerminal:
     """Claim the terminal for this process, and issue the certificate for the host's log-in.
 
-    The certificate is in the name of who opened the terminal: it is listed, and revoked, with their others. It opens the
-    allocation from the host itself only, so that nobody who copied the node's key can use it elsewhere.
+    The certificate is in the name of the person who opened the terminal: it is listed, and revoked, with their others. It
+    opens the allocation from the host itself only, so that nobody who copied the node's key can use it elsewhere.
     """
     node = by.node
     public = read_public_key(public_key)
@@ -55,9 +56,7 @@ async def terminal_take(
         if row is None:
             raise Problem("conflict", "No terminal with this id is expected on this node.")
         allocation = await require_allocation(tx.connection, row.project_id, row.allocation_id)
-        issue = IssueRequest(
-            public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(allocation)
-        )
+        issue = IssueRequest(public, tx.now + LOGIN, authority, _on_the_host(allocation), terminal_id=terminal_id)
         [issued] = await certificates_issue(_for_opener(tx, row), [allocation], issue)
         details: dict[str, object] = {"serial": issued.serial, "opened_by": row.opened_by}
         at = (row.tenant_id, row.project_id)
@@ -66,13 +65,13 @@ async def terminal_take(
     return ClaimedTerminal(row, issued.certificate)
 
 
-def _on_the_host(allocation: AllocationAccess) -> tuple[str, ...]:
+def _on_the_host(allocation: AllocationAccess) -> CertificateSources:
     address = "" if allocation.ssh is None else allocation.ssh.address
-    return (*LOOPBACK, address) if is_address(address) else LOOPBACK
+    return CertificateSources((*LOOPBACK, address) if is_address(address) else LOOPBACK)
 
 
 def _for_opener(tx: Tx, row: TerminalRow) -> Tx:
-    """Return the same transaction, acting for who opened the terminal."""
+    """Return the same transaction, acting for the person who opened the terminal."""
     opener = Actor(row.opened_by, row.opened_by_kind, row.opened_by_name, row.tenant_id)
     return replace(tx, actor=replace(opener, correlation_id=row.correlation_id, address=row.address))
 

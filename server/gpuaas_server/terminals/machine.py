@@ -7,11 +7,11 @@ The host's agent comes and takes it (`holder` is then the process that has its s
 A terminal never waits without a deadline: for the host and the person `open_by`, for its holder `lease_until`.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 TRANSITIONS: dict[str, frozenset[str]] = {
     "requested": frozenset({"open", "ended"}),
@@ -42,7 +42,7 @@ class End:
     """Why a terminal ended. `exit_status` is set only when the shell ended by itself."""
 
     reason: str
-    sentence: str
+    message: str
     exit_status: int | None = None
 
     def document(self) -> dict[str, object]:
@@ -50,12 +50,12 @@ class End:
             "type": "ended",
             "reason": self.reason,
             "exit_status": self.exit_status,
-            "sentence": self.sentence,
+            "message": self.message,
         }
 
 
-def end(reason: str, sentence: str = "", exit_status: int | None = None) -> End:
-    return End(reason, sentence or SENTENCES[reason], exit_status)
+def end(reason: str, message: str = "", exit_status: int | None = None) -> End:
+    return End(reason, message or SENTENCES[reason], exit_status)
 
 
 def idle_end(idle_seconds: int) -> End:

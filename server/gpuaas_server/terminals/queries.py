@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values, recordset_insert
 from gpuaas_server.terminals.rows import LiveTerminals, TerminalRow
 
@@ -43,15 +44,15 @@ async def terminal_find(connection: Connection, terminal_id: str) -> TerminalRow
 
 
 async def terminal_list(
-    connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
+    connection: Connection, project_id: str, allocation_id: str, page: PageRequest
 ) -> list[TerminalRow]:
     """List the newest first."""
-    return await fetch_all(
+    return await fetch_page(
         connection,
         TerminalRow,
-        f"SELECT {COLUMNS} FROM terminals WHERE project_id = %s AND allocation_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (project_id, allocation_id, after, limit),
+        f"SELECT {COLUMNS} FROM terminals WHERE project_id = %s AND allocation_id = %s",
+        (project_id, allocation_id),
+        page,
     )
 
 
@@ -103,7 +104,7 @@ async def terminals_end(
     connection: Connection,
     terminal_ids: Sequence[str],
     reason: str,
-    sentence: str,
+    message: str,
     exit_status: int | None,
     now: datetime,
 ) -> list[TerminalRow]:
@@ -111,9 +112,9 @@ async def terminals_end(
     return await fetch_all(
         connection,
         TerminalRow,
-        "UPDATE terminals SET status = 'ended', reason = %s, sentence = %s, exit_status = %s, ended_at = %s"
+        "UPDATE terminals SET status = 'ended', reason = %s, message = %s, exit_status = %s, ended_at = %s"
         f" WHERE id = ANY(%s) AND status <> 'ended' RETURNING {COLUMNS}",
-        (reason, sentence, exit_status, now, list(terminal_ids)),
+        (reason, message, exit_status, now, list(terminal_ids)),
     )
 
 

@@ -9,7 +9,7 @@ from gpuaas_server.nodes import service as nodes
 from gpuaas_server.terminals import machine, queries, service
 from gpuaas_server.terminals.machine import End, HostTask, Snapshot
 from gpuaas_server.terminals.rows import TerminalRow
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 
 class TerminalReconciler:

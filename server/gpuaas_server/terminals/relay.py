@@ -24,7 +24,7 @@ from gpuaas_server.terminals.schemas import MOST_COLUMNS, MOST_ROWS
 from gpuaas_server.terminals.service import stored_end
 
 GOODBYE_SECONDS = 5.0
-# What ssh says when its connection was cut: whoever had it cut (access was taken back) gets the time to say why.
+# The exit status of ssh when its connection was cut, and how long to wait for the cause, such as revoked access.
 CUT_OFF, REASON_SECONDS = 255, 2.0
 AWAY = (psycopg.Error, PoolTimeout, Problem)
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Relay:
         return True
 
     def give_up(self, why: End) -> None:
-        """End the relay: whoever watches the person's rights says so."""
+        """End the relay. The task that watches the person's rights calls this."""
         if not self.over.done():
             self.over.set_result(why)
 
@@ -113,7 +113,7 @@ class Relay:
     async def _show(self, message: Message) -> None:
         """Send to the person, and wait for them to come: what the shell says first must not be lost."""
         viewer = await asyncio.shield(self._viewer)
-        with suppress(ChannelClosed):  # whoever receives from it notices, and says so
+        with suppress(ChannelClosed):  # the task that receives from the viewer notices it too, and returns the end
             await viewer.send(message)
 
     async def _from_viewer(self) -> End:
@@ -149,7 +149,7 @@ class Relay:
             who = "The host did not open a shell" if self._viewer.done() else "Nobody came to the stream"
             return end("not_opened", f"{who} in time.")
         loop = asyncio.get_running_loop()
-        self._last = loop.time()  # whatever opening took is not idleness
+        self._last = loop.time()  # the time that opening took does not count as idle
         longest = self._last + self._row.max_seconds
         while (now := loop.time()) < longest:
             idle_at = self._last + self._row.idle_seconds
@@ -196,7 +196,7 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
 def _reported_end(message: dict[str, object]) -> End:
     status = message.get("exit_status")
     if message.get("failed"):
-        return end("not_opened", printable_text(str(message.get("sentence") or ""))[:300])
+        return end("not_opened", printable_text(str(message.get("message") or ""))[:300])
     return machine.exited(status if isinstance(status, int) and 0 <= status <= 255 else None)
 
 

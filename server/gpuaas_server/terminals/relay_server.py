@@ -37,5 +37,5 @@ class RelayServer(PeerServer):
         if relay is None or not relay.attach(channel):
             await channel.send({"type": "refused", "occupied": relay is not None})
             return
-        await channel.send({"type": "joined"})  # written before anything else can be: who carries has not run yet
+        await channel.send({"type": "joined"})  # sent first: the relay's task, which sends the output, has not run yet
         await relay.told.wait()

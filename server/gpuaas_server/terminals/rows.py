@@ -1,7 +1,8 @@
 """The rows of terminals."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class TerminalRow:
     ends_at: datetime | None = None
     ended_at: datetime | None = None
     reason: str | None = None
-    sentence: str | None = None
+    message: str | None = None
     exit_status: int | None = None
     bytes_in: int = 0
     bytes_out: int = 0

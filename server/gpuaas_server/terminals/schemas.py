@@ -31,7 +31,7 @@ class Terminal(BaseModel):
     stream: str = Field(
         description="Path of the WebSocket. Only the person who opened the terminal can connect, once. Binary frames are bytes"
         ' in both directions. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you receive'
-        ' `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "sentence"}`, after which it closes.'
+        ' `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "message"}`, after which it closes.'
     )
     opened_by: str = Field(description="Id of the user or service account.")
     address: str = Field(description="Network address of the request.")
@@ -42,7 +42,7 @@ class Terminal(BaseModel):
     ends_at: datetime | None = Field(description="Latest end of the terminal; null until it is open.")
     ended_at: datetime | None
     reason: EndReason | None = Field(description="Why the terminal ended.")
-    sentence: str | None = Field(description="Why the terminal ended, for people.")
+    message: str | None = Field(description="Why the terminal ended, for people.")
     exit_status: int | None = Field(description="Exit status of the shell, if the shell ended by itself.")
     bytes_in: int = Field(description="Bytes of input, counted at the end.")
     bytes_out: int = Field(description="Bytes of output, counted at the end.")

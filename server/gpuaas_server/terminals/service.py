@@ -14,6 +14,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.terminals import queries
@@ -35,11 +36,9 @@ async def may_open(connection: Connection, caller: Caller, actor: Actor, project
     return identity.is_permitted(caller, "terminal_open", own=allocation.created_by == actor.id)
 
 
-async def terminal_open(
-    tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: TerminalOpen, settings: Settings
-) -> Terminal:
+async def terminal_open(tx: Tx, caller: Caller, allocation_id: str, body: TerminalOpen, settings: Settings) -> Terminal:
     """Write the row, and a task for the host: its agent comes within moments and brings the stream."""
-    allocation = await require_allocation(tx.connection, project_id, allocation_id)
+    allocation = await require_allocation(tx.connection, caller.project_id, allocation_id)
     target_of(allocation)
     if not identity.is_permitted(caller, "terminal_open", own=allocation.created_by == tx.actor.id):
         raise Problem(
@@ -52,7 +51,7 @@ async def terminal_open(
     row = TerminalRow(
         id=new_id("trm"),
         tenant_id=allocation.tenant_id,
-        project_id=project_id,
+        project_id=caller.project_id,
         allocation_id=allocation_id,
         node_id=allocation.node_id,
         status="requested",
@@ -72,7 +71,7 @@ async def terminal_open(
     await _ask_host(tx, row)
     leases.enqueue_new(tx, WORK, [row.id])
     details: dict[str, object] = {"allocation_id": allocation_id}
-    await record(tx, AuditEntry("terminal_open", row.id, allocation.tenant_id, project_id, details=details))
+    await record(tx, AuditEntry("terminal_open", row.id, allocation.tenant_id, caller.project_id, details=details))
     return _terminal(row, caller, tx.actor)
 
 
@@ -110,19 +109,17 @@ async def terminal_list(
     connection: Connection,
     caller: Caller,
     actor: Actor,
-    project_id: str,
     allocation_id: str,
-    after: str | None,
-    limit: int,
+    page: PageRequest,
 ) -> Page[Terminal]:
-    await require_allocation(connection, project_id, allocation_id)
-    rows = await queries.terminal_list(connection, project_id, allocation_id, after, limit + 1)
-    return Page[Terminal].of([_terminal(row, caller, actor) for row in rows], limit)
+    await require_allocation(connection, caller.project_id, allocation_id)
+    rows = await queries.terminal_list(connection, caller.project_id, allocation_id, page)
+    return Page[Terminal].of([_terminal(row, caller, actor) for row in rows], page)
 
 
-async def terminal_close(tx: Tx, caller: Caller, project_id: str, allocation_id: str, terminal_id: str) -> Terminal:
+async def terminal_close(tx: Tx, caller: Caller, allocation_id: str, terminal_id: str) -> Terminal:
     """Close the terminal. Closing one that has ended is no error, and changes nothing."""
-    row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
+    row = await terminal_row(tx.connection, caller.project_id, allocation_id, terminal_id)
     own = row.opened_by == tx.actor.id
     if not identity.is_permitted(caller, "terminal_close", own=own):
         raise Problem(
@@ -133,9 +130,9 @@ async def terminal_close(tx: Tx, caller: Caller, project_id: str, allocation_id:
     if row.status != "ended":
         by = "" if own else f"The terminal was closed by {tx.actor.name}."
         await terminals_end(tx, [terminal_id], end("closed", by))
-    row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
+    row = await terminal_row(tx.connection, caller.project_id, allocation_id, terminal_id)
     if not tx.audited:
-        await record(tx, AuditEntry("terminal_close", terminal_id, row.tenant_id, project_id))
+        await record(tx, AuditEntry("terminal_close", terminal_id, row.tenant_id, caller.project_id))
     return _terminal(row, caller, tx.actor)
 
 
@@ -148,7 +145,7 @@ async def terminal_row(connection: Connection, project_id: str, allocation_id: s
 
 async def terminals_end(tx: Tx, terminal_ids: list[str], why: End) -> list[TerminalRow]:
     """End the terminals; nothing else does. Their holder hears of it at once, and hangs up on both sides."""
-    ended = await queries.terminals_end(tx.connection, terminal_ids, why.reason, why.sentence, why.exit_status, tx.now)
+    ended = await queries.terminals_end(tx.connection, terminal_ids, why.reason, why.message, why.exit_status, tx.now)
     if ended:
         await record(tx, *(_ended_entry(row) for row in ended))
         await emit(tx, *(_event("allocation.terminal_ended", row) for row in ended))
@@ -158,7 +155,7 @@ async def terminals_end(tx: Tx, terminal_ids: list[str], why: End) -> list[Termi
 
 def stored_end(row: TerminalRow) -> End:
     """Return why a terminal ended, as its row says; the table insists on a reason."""
-    return End(row.reason or "interrupted", row.sentence or "", row.exit_status)
+    return End(row.reason or "interrupted", row.message or "", row.exit_status)
 
 
 def _ended_entry(row: TerminalRow) -> AuditEntry:

@@ -3,25 +3,40 @@
 import asyncio
 from contextlib import suppress
 
-from fastapi import APIRouter, WebSocket
+from fastapi import WebSocket
+from starlette.requests import HTTPConnection
 
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission
-from gpuaas_server.kernel.http.handshake import Handshake
+from gpuaas_server.kernel.http.call import Admission, Admitted
+from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.streams import StreamOwner
 from gpuaas_server.terminals import holder_lease, viewer
 from gpuaas_server.terminals.channels import ChannelClosed, WebSocketChannel
 from gpuaas_server.terminals.relay import Relay
 from gpuaas_server.terminals.relay_server import RelayServer
 
-router = APIRouter()
+router = api_router()
 PATH = "/projects/{project_id}/allocations/{allocation_id}/terminals"
 HELLO_SECONDS = 10.0
 
 
+class Handshake(HTTPConnection):
+    """The opening request of a WebSocket, in the form that the gate needs: headers, path, a method, and no body.
+
+    `method` is CONNECT unless the caller has signed another one. It never counts as a read: it opens access.
+    """
+
+    def __init__(self, socket: WebSocket, method: str = "CONNECT") -> None:
+        super().__init__(socket.scope)
+        self.method = method
+
+    async def body(self) -> bytes:
+        return b""
+
+
 @router.websocket(f"{PATH}/{{terminal_id}}/stream")
 async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str, terminal_id: str) -> None:
-    """By bearer token, or by the session's cookie from our own pages. Refused with a problem document before it opens."""
+    """Stream a terminal to a bearer token, or to a session cookie from our pages. Refusals are problem documents."""
     platform, gate = socket.app.state.platform, socket.app.state.gate
     handshake = Handshake(socket)
     admission: Admission = await gate.admit(handshake, "terminal_stream")
@@ -46,7 +61,8 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
 async def agent_terminal_stream(socket: WebSocket, terminal_id: str) -> None:
     """Signed by the node like any call of its agent. The terminal is taken with the first message, which brings a key."""
     platform, relay_server = socket.app.state.platform, socket.app.state.terminals
-    admission: Admission = await socket.app.state.gate.admit(Handshake(socket, "GET"), "agent_terminal_stream")
+    handshake, gate = Handshake(socket, "GET"), socket.app.state.gate
+    admission: Admission = await gate.admit(handshake, "agent_terminal_stream")
     await socket.accept()
     channel = WebSocketChannel(socket)
     try:
@@ -56,6 +72,7 @@ async def agent_terminal_stream(socket: WebSocket, terminal_id: str) -> None:
         by = holder_lease.AnsweringNode(admission.actor, socket.scope["state"]["node_key_generation"])
         taken = await holder_lease.terminal_take(platform, by, terminal_id, public_key, relay_server.address)
     except Problem as problem:
+        await gate.refused(handshake, Admitted("agent_terminal_stream", admission), problem)
         await _refuse(channel, problem)
         return
     except (ChannelClosed, TimeoutError):

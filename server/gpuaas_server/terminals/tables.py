@@ -31,7 +31,7 @@ terminals = sa.Table(
     sa.Column("ends_at", Timestamp),
     sa.Column("ended_at", Timestamp),
     sa.Column("reason", sa.Text),
-    sa.Column("sentence", sa.Text),
+    sa.Column("message", sa.Text),
     sa.Column("exit_status", sa.SmallInteger),
     sa.Column("bytes_in", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("bytes_out", sa.BigInteger, nullable=False, server_default="0"),

@@ -12,7 +12,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.tasks import stop
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.terminals import holder_lease, service
 from gpuaas_server.terminals.channels import Channel, ChannelClosed, StreamChannel
 from gpuaas_server.terminals.machine import End, end
@@ -22,7 +22,7 @@ from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.terminals.service import stored_end
 
 RIGHTS_SECONDS = 15.0
-# Those who remember rights are woken by the same call as we are: let them forget first.
+# The caches of rights are emptied by the same wake-up that reaches us: give them time before rights are checked again.
 AFTER_A_CHANGE = 0.2
 OCCUPIED = end("closed", "Somebody is at this terminal already.")
 
@@ -61,12 +61,12 @@ async def watch(
 async def _wait_for_holder(platform: Platform, row: TerminalRow) -> TerminalRow:
     """Return the row as soon as the host has come, or it is clear that it will not."""
 
-    async def look() -> Look[TerminalRow]:
+    async def read() -> PollResult[TerminalRow]:
         found = await holder_lease.terminal_state(platform, row.id) or row
-        return Look(found, found.holder is not None or found.status == "ended")
+        return PollResult(found, found.holder is not None or found.status == "ended")
 
     left = (row.open_by - platform.clock()).total_seconds()
-    return await platform.wakeups.first(service.topic(row.id), look, max(left, 0.0))
+    return await platform.wakeups.long_poll(service.topic(row.id), read, max(left, 0.0))
 
 
 def _end_of(row: TerminalRow) -> End:
@@ -123,7 +123,7 @@ async def _join_remote(
     finally:
         for task in (shown, typed):
             task.cancel()
-        with suppress(TimeoutError):  # who does not read any more would have us wait with the rest of the output
+        with suppress(TimeoutError):  # a client that no longer reads would make us wait with the rest of the output
             async with asyncio.timeout(GOODBYE_SECONDS):
                 await holder.close()
                 await person.close()

@@ -6,17 +6,18 @@ lane the flow (a tenant; empty for the platform's own work) that runs least goes
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 class Lane(IntEnum):
     """Lanes in the order of urgency: of two requests for one row, the smaller number wins."""
 
-    SAFETY = 0  # what takes access away, gives hosts back, or sees that one is lost
-    INTERACTIVE = 1  # what somebody waits for
-    BULK = 2  # what may take minutes: reading images, removing old rows, sealing anew
+    SAFETY = 0  # work that revokes access, returns hosts, or detects a lost one
+    INTERACTIVE = 1  # work that a person waits for
+    BULK = 2  # work that may take minutes: reading images, removing old rows, wrapping keys again
 
 
 # The lane of each kind of work. A row may be asked for in a more urgent one: the release of an allocation and a change of
@@ -34,6 +35,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "operation": Lane.INTERACTIVE,
     "instance_health": Lane.INTERACTIVE,
     "instance_drift": Lane.INTERACTIVE,
+    "smoke_launch": Lane.INTERACTIVE,
     "terminal": Lane.INTERACTIVE,
     "log_read": Lane.INTERACTIVE,
     "app_service": Lane.INTERACTIVE,

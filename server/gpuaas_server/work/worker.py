@@ -1,7 +1,7 @@
 """The worker loop: take leases, load, decide, apply under the fencing token.
 
-A reconciler is pure in `decide` and stores everything in `apply`. One that changes something outside the database does so
-in `act`, outside any transaction; every other runs in a single transaction.
+A reconciler that changes something outside the database does so in `act`, outside any transaction; every other step runs in
+a single transaction, which begins by checking its lease.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any
 
 from psycopg import Error
 from psycopg.errors import DeadlockDetected
@@ -27,15 +27,13 @@ from gpuaas_server.kernel.logs import correlation_id
 from gpuaas_server.work import lanes, leases
 from gpuaas_server.work.lanes import Capacity, DueRow, Lane
 from gpuaas_server.work.leases import Lease, LeaseLost
+from gpuaas_server.work.reconcilers import ActingReconciler, BatchReconciler, Reconciler, WorkerStep
 
 log = logging.getLogger(__name__)
 
-Snapshot = TypeVar("Snapshot")
-Decision = TypeVar("Decision")
-
 AWAY = (Error, Problem)  # the database, or a free connection to it
-# The first goes at once; what comes on its heels goes together, after a pause that follows from what a round takes: rounds
-# get a third of the time at most, and a row of somebody else never waits longer than that for its turn.
+# The first row is taken at once; rows that come during the pause after a round are taken together. The pause is a multiple of
+# the round's time, so that rounds take at most a third of the time; no row waits longer than the pause for its turn.
 LONGEST_ROUND_PAUSE = 0.03
 PAUSE_PER_ROUND = 2.0
 BACKLOG_PAUSE = timedelta(seconds=5)  # between two looks at what the metrics say about the lanes
@@ -43,39 +41,14 @@ FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
-class Reconciler(Protocol, Generic[Snapshot, Decision]):
-    """What a noun gives to the worker: it loads a snapshot, decides the next step, and stores it."""
-
-    kind: str
-
-    async def load(self, connection: Connection, subject: str) -> Snapshot | None: ...
-    def decide(self, snapshot: Snapshot, now: datetime) -> Decision: ...
-    async def apply(self, tx: Tx, snapshot: Snapshot, decision: Decision) -> datetime | None: ...
-
-
-@runtime_checkable
-class ActingReconciler(Reconciler[Snapshot, Decision], Protocol):
-    """A reconciler that does something outside the database, which no transaction can take back."""
-
-    async def act(self, platform: Platform, snapshot: Snapshot, decision: Decision) -> Decision: ...
-
-
-@runtime_checkable
-class BatchReconciler(Reconciler[Snapshot, Decision], Protocol):
-    """A reconciler with many small rows: it loads what it needs for all of them in one statement.
-
-    The rows are stored in the order of the answer, so that the reconciler decides in which order it locks what they share.
-    """
-
-    async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
-
-
 class Worker:
-    def __init__(self, platform: Platform, reconcilers: list[Reconciler[Any, Any]]) -> None:
+    def __init__(self, platform: Platform, steps: Sequence[WorkerStep]) -> None:
         self._platform = platform
-        self._reconcilers = {one.kind: one for one in reconcilers}
-        self._acting = {one.kind: one for one in reconcilers if isinstance(one, ActingReconciler)}
-        self._batching = {one.kind: one for one in reconcilers if isinstance(one, BatchReconciler)}
+        self._steps = {one.kind: one for one in steps}
+        self._reconcilers = {one.kind: one for one in steps if isinstance(one, Reconciler)}
+        self._jobs = {one.kind: one for one in steps if not isinstance(one, Reconciler)}
+        self._acting = {one.kind: one for one in steps if isinstance(one, ActingReconciler)}
+        self._batching = {one.kind: one for one in steps if isinstance(one, BatchReconciler)}
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randbytes(3).hex()}"
         settings = platform.settings
         self._capacity = Capacity.of(settings.work_concurrency, settings.work_bulk_concurrency)
@@ -111,7 +84,7 @@ class Worker:
     async def _round(self) -> float:
         """Lease what is due and start it. The answer is for how long there is nothing to do."""
         self._freed, begun = False, time.monotonic()
-        kinds, now = list(self._reconcilers), self._platform.clock()
+        kinds, now = list(self._steps), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             waiting = await self._waiting(connection, kinds, now)
             chosen = lanes.choose(waiting, self._busy(), self._capacity, self._turns)
@@ -229,12 +202,12 @@ class Worker:
         try:
             await self._advance(*taken)
         except Exception as error:
-            if len(taken) > 1:  # one of them spoiled it for all: find out which
+            if len(taken) > 1:  # one of them failed the whole group: handle each alone to find it
                 for each in taken:
                     await self._handle(each)
                 return
             metrics.work_done.labels(lease.kind, "error").inc()
-            if not self._platform.database.health.explains(error):  # else it has its own lines in the log
+            if not self._platform.database.health.explains(error):  # a known outage has its own lines in the log
                 log.exception("work failed, will retry", extra={"kind": lease.kind, "subject": lease.subject})
             await self._fail(lease, error)
 
@@ -261,11 +234,15 @@ class Worker:
 
     async def _load(self, connection: Connection, taken: Sequence[Lease]) -> dict[str, Any]:
         kind, subjects = taken[0].kind, [lease.subject for lease in taken]
+        if kind in self._jobs:
+            return {}
         if kind in self._batching:
             return await self._batching[kind].load_many(connection, subjects)
         return {subject: await self._reconcilers[kind].load(connection, subject) for subject in subjects}
 
     async def _apply(self, tx: Tx, lease: Lease, loaded: Any, acted: tuple[Any, Any] | None) -> datetime | None:
+        if lease.kind in self._jobs:
+            return await self._jobs[lease.kind].run(tx, lease.subject)
         reconciler = self._reconcilers[lease.kind]
         snapshot, decision = acted or (loaded, None)
         if snapshot is None:
@@ -302,7 +279,7 @@ class Worker:
     async def _fail(self, lease: Lease, error: Exception) -> None:
         pause = min(60.0, 0.2 * 2 ** min(lease.attempts, 10)) * random.uniform(0.8, 1.2)
         if isinstance(error, DeadlockDetected):
-            pause = 0.02  # nothing is wrong with the work; somebody else was quicker
+            pause = 0.02  # the work is not at fault: another transaction won
         with suppress(*AWAY):  # the lease lapses by itself when the database is away
             async with self._platform.database.connection(PLATFORM) as connection:
                 again_at = self._platform.clock() + timedelta(seconds=pause)

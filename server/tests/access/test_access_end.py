@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from gpuaas_server.access import queries
-from gpuaas_server.access.reconciler import AccessEndReconciler
+from gpuaas_server.access.jobs import AccessEndJob
 from gpuaas_server.access.rows import GrantRow
 from gpuaas_server.identity.service import ACCESS_END
 from gpuaas_server.kernel.clock import utc_now
@@ -35,7 +35,7 @@ async def finish_work(platform: Platform) -> int:
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [ACCESS_END], "test", utc_now(), 60, 10)
     for lease in taken:
-        await Worker(platform, [AccessEndReconciler()])._advance(lease)
+        await Worker(platform, [AccessEndJob()])._advance(lease)
     return len(taken)
 
 

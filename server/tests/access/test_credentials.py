@@ -193,9 +193,8 @@ async def test_a_repeated_request_makes_one_key(project: Project) -> None:
 
 async def test_a_rotation_against_another_generation_is_refused(project: Project) -> None:
     credential = await create(project)
-    headers = {"Authorization": f"Bearer {project.site.admin.token}", "If-Match": '"7"'}
     path = f"{project.credentials}/{credential['id']}/rotate"
-    answer = await project.site.client.post(path, json={}, headers=headers)
+    answer = await project.site.admin.call("POST", path, {}, if_match=7)
     assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
 
 

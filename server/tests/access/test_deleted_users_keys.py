@@ -1,6 +1,6 @@
 """The SSH keys that a person has stored go when the person is deleted, and nobody else's."""
 
-from gpuaas_server.access.reconciler import SshKeysDeleteReconciler
+from gpuaas_server.access.jobs import SshKeysDeleteJob
 from gpuaas_server.identity.service import SSH_KEYS_DELETE
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
@@ -9,19 +9,20 @@ from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 from tests_support import agents
 from tests_support.agents import Person, Site, ssh_line
+from tests_support.select import select
 
 PASSWORD = "a-long-phrase-for-keys"
 
 
 async def stored_keys(platform: Platform) -> set[str]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT user_id FROM ssh_keys")
+        cursor = await select(connection, "SELECT user_id FROM ssh_keys")
         return {row["user_id"] for row in await cursor.fetchall()}
 
 
 async def waiting(platform: Platform) -> list[str]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT subject FROM work_items WHERE kind = %s", (SSH_KEYS_DELETE,))
+        cursor = await select(connection, "SELECT subject FROM work_items WHERE kind = %s", (SSH_KEYS_DELETE,))
         return [row["subject"] for row in await cursor.fetchall()]
 
 
@@ -30,7 +31,7 @@ async def take_turn(platform: Platform) -> None:
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [SSH_KEYS_DELETE], "test", utc_now(), 60, 10)
     for lease in taken:
-        await Worker(platform, [SshKeysDeleteReconciler()])._advance(lease)
+        await Worker(platform, [SshKeysDeleteJob()])._advance(lease)
 
 
 async def person_with_keys(site: Site, tenant: str, name: str) -> str:

@@ -14,6 +14,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from tests_support import apps
 from tests_support.agents import Json, ssh_line
 from tests_support.apps import AppSite, Controller
+from tests_support.select import select
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ async def revoked(world: AppSite) -> dict[str, list[int]]:
     """What the hosts are told, allocation by allocation, once the worker has had its turn."""
     await world.settle()
     async with world.platform.database.connection(PLATFORM) as connection:
-        rows = await (await connection.execute("SELECT id, access_wanted, access_sent FROM allocations")).fetchall()
+        rows = await (await select(connection, "SELECT id, access_wanted, access_sent FROM allocations")).fetchall()
         assert all(row["access_wanted"] == row["access_sent"] for row in rows)  # every host has been told
         found = {row["id"]: await service.revoked_serials(connection, row["id"], world.clock()) for row in rows}
     return {allocation: serials for allocation, serials in found.items() if serials}

@@ -6,6 +6,7 @@ import pytest
 
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Json, MovableClock, Site, inventory, slot, ssh_line
+from tests_support.select import select
 
 WHY = {"reason": "the yearly rotation"}
 
@@ -69,7 +70,7 @@ async def test_hosts_of_live_allocations_receive_the_authorities_to_trust(site: 
 
     async def wanted() -> int:
         async with site.platform.database.connection(PLATFORM) as connection:
-            row = await (await connection.execute("SELECT access_wanted FROM allocations")).fetchone()
+            row = await (await select(connection, "SELECT access_wanted FROM allocations")).fetchone()
         assert row is not None
         return int(row["access_wanted"])
 

@@ -16,6 +16,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.pki import keys, tls, tls_authority
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import MovableClock
+from tests_support.select import select
 
 
 async def test_first_users_of_two_replicas_meet_the_same_key(platform: Platform) -> None:
@@ -30,8 +31,9 @@ async def test_a_private_key_is_in_custody_and_opens_only_with_the_master_key(
 ) -> None:
     await keys.ensure_keys(platform)
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
-            "SELECT k.kind, k.sealed_private_key, p.sealed_value FROM platform_keys k JOIN platform_private_keys p USING (id)"
+        cursor = await select(
+            connection,
+            "SELECT k.kind, k.sealed_private_key, p.sealed_value FROM platform_keys k JOIN platform_private_keys p USING (id)",
         )
         rows = await cursor.fetchall()
     assert {row["kind"] for row in rows} == set(keys.KINDS)

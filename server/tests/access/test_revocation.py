@@ -11,6 +11,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import Json, Person, Site, inventory, serving, slot, ssh_line
+from tests_support.select import select
 
 PASSWORD = "correct horse battery"
 
@@ -41,7 +42,7 @@ class Office:
     async def host_is_told(self) -> list[int]:
         """What the next sync_access says, and whether one is wanted."""
         async with self.site.platform.database.connection(PLATFORM) as connection:
-            row = await (await connection.execute("SELECT access_wanted, access_sent FROM allocations")).fetchone()
+            row = await (await select(connection, "SELECT access_wanted, access_sent FROM allocations")).fetchone()
             assert row is not None
             revoked = await service.revoked_serials(connection, self.allocation)
             assert (row["access_wanted"] > row["access_sent"]) == bool(revoked)

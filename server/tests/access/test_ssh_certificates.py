@@ -1,6 +1,7 @@
 """SSH certificates, checked by the real ssh-keygen, and the public keys that are accepted."""
 
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def line_of(key: object) -> str:
     return str(public.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode())
 
 
-def request(line: str, minutes: int = 15) -> CertificateRequest:
+def request(line: str, minutes: int = 15, sources: tuple[str, ...] = ("192.0.2.1",)) -> CertificateRequest:
     now = utc_now()
     return CertificateRequest(
         public_key=read_public_key(line).key,
@@ -35,6 +36,7 @@ def request(line: str, minutes: int = 15) -> CertificateRequest:
         principals=(ALLOCATION,),
         valid_after=now - ssh_ca.SSH_CLOCK_SLACK,
         valid_before=now + timedelta(minutes=minutes),
+        sources=sources,
     )
 
 
@@ -79,6 +81,14 @@ async def test_a_user_certificate_never_lives_longer_than_an_hour(platform: Plat
     ssh_ca.sign_user_certificate(authority, request(ssh_line(), minutes=60))
     with pytest.raises(ValueError, match="an hour"):
         ssh_ca.sign_user_certificate(authority, request(ssh_line(), minutes=62))
+
+
+async def test_a_user_certificate_without_a_source_is_signed_only_for_everywhere(platform: Platform) -> None:
+    authority = (await keys.live_keys(platform, "ssh_user_ca"))[0]
+    unbound = request(ssh_line(), sources=())
+    with pytest.raises(ValueError, match="from everywhere"):
+        ssh_ca.sign_user_certificate(authority, unbound)
+    ssh_ca.sign_user_certificate(authority, replace(unbound, from_everywhere=True))
 
 
 def test_the_fingerprint_is_the_one_people_know(tmp_path: Path) -> None:

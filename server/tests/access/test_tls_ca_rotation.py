@@ -138,10 +138,10 @@ async def test_the_old_ca_is_retired_when_every_living_agent_trusts_the_new_one(
     assert (refused.status_code, refused.json()["details"]["nodes"]) == (409, ["one", "two"])
     await beat(one, tls_anchors=[authority_digest(old["certificate"]), digest])
     waiting = (await authorities(site))[0]["unconfirmed"]
-    assert waiting == {"heard": 1, "total": 1, "names": ["two"]}
+    assert waiting == {"alive": 1, "total": 1, "names": ["two"]}
     assert (await site.admin.call("POST", f"/platform-keys/{old['id']}/retire", WHY)).status_code == 409
     await beat(two, tls_anchors=[])  # it speaks plain HTTP on loopback
-    assert (await authorities(site))[0]["unconfirmed"] == {"heard": 0, "total": 0, "names": []}
+    assert (await authorities(site))[0]["unconfirmed"] == {"alive": 0, "total": 0, "names": []}
     await site.admin.post(f"/platform-keys/{old['id']}/retire", WHY)
     assert [key["id"] for key in await authorities(site)] == [new["id"]]
 

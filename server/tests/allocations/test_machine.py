@@ -18,7 +18,7 @@ from gpuaas_server.allocations.machine import (
     decide,
 )
 from gpuaas_server.kernel.ssh_targets import SshEndpoint
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)

@@ -11,6 +11,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
 from tests_support.agents import Site, inventory, slot
 from tests_support.allocation_story import Story
+from tests_support.select import select
 
 
 @pytest.fixture
@@ -112,9 +113,9 @@ async def test_the_end_of_an_allocation_locks_no_quota_before_the_last_statement
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
         [row] = await queries.allocations_lock(tx.connection, [blocked.allocation])
         await service.end_claims(tx, row)
-        await (await tx.connection.execute("SELECT 1")).fetchone()  # whoever waits for an answer sends all before it
+        await (await select(tx.connection, "SELECT 1")).fetchone()  # whoever waits for an answer sends all before it
         async with platform.transaction(PLATFORM, system_actor("beside")) as beside:
-            locked = await beside.connection.execute("SELECT scope_id FROM quotas FOR UPDATE NOWAIT")
+            locked = await select(beside.connection, "SELECT scope_id FROM quotas FOR UPDATE NOWAIT")
             assert {row["scope_id"] for row in await locked.fetchall()} == {blocked.project, blocked.tenant}
     assert await blocked.used() == (0, 0)
 

@@ -240,9 +240,13 @@ async def test_a_grade_that_cannot_be_proven_cannot_be_requested(story: Story) -
     for method, path, body in tried:
         answered = await story.site.admin.call(method, path, body)
         assert (answered.status_code, answered.json()["code"]) == (422, "wipe_grade_not_available"), path
-    whole = part | {"name": "default", "shape": "baremetal", "price_per_gpu_hour_minor": 1}
-    assert (await story.site.admin.post("/skus", whole))["wipe_grade"] == "rebooted"
-    assert (await story.site.admin.post("/skus", part | {"price_per_gpu_hour_minor": 1}))["wipe_grade"] == "inspected"
+
+
+async def test_the_wipe_of_a_whole_host_restarts_it_unless_the_sku_says_otherwise(story: Story) -> None:
+    (sku,) = (await story.site.admin.get("/skus"))["items"]
+    made = {"gpu_model": sku["gpu_model"], "gpu_counts": [1], "price_per_gpu_hour_minor": 1}
+    for name, shape, grade in (("default", "baremetal", "rebooted"), ("part", "gpu_slice", "inspected")):
+        assert (await story.site.admin.post("/skus", {"name": name, "shape": shape, **made}))["wipe_grade"] == grade
 
 
 async def test_what_a_tenant_could_have_written_is_told_once_and_not_recorded(story: Story) -> None:

@@ -122,11 +122,34 @@ def test_a_host_whose_agent_is_on_record_does_not_become_an_older_one() -> None:
     assert judge_wipe(BEFORE_GRADES, pretending).code == "wipe_not_proven"
 
 
+@pytest.mark.parametrize("older", [True, False])
+def test_drives_that_nobody_looked_at_are_not_clean_whatever_the_host_calls_them(older: bool) -> None:
+    """An agent of an older release obeys a file on its host, and says `clean: true, examined: 0`."""
+    unseen: dict[str, object] = {"name": "drives", "clean": True, "found": [], "examined": 0}
+    others = [check(name) for name in NAMES if name != "drives"]
+    result: dict[str, object] = {"clean": True, "checks": [*others, unseen]} | ({} if older else {"grade": "inspected"})
+    asked: dict[str, object] = {"slots": [{"slot_index": 0, "nvme_device": "/dev/nvme0n1"}]}
+    told = Verification("baremetal", asked, result, {"boot_id": "boot-1"})
+    verdict = judge_wipe(Requirements("inspected"), told)
+    assert (verdict.code, verdict.not_examined) == ("wipe_not_examined", ("drives",))
+    accepting = Requirements("inspected", frozenset({"drives"}))
+    assert judge_wipe(accepting, told) == Verdict("inspected", "inspected", ("drives",))
+    without = replace(told, asked={"slots": [{"slot_index": 0, "nvme_device": None}]})
+    assert judge_wipe(Requirements("inspected"), without) == Verdict("inspected", "inspected")
+
+
+def test_an_older_agent_that_contradicts_itself_proves_nothing() -> None:
+    told = Verification("baremetal", {}, {"clean": True, "checks": [check("files", "found")]}, {})
+    assert judge_wipe(Requirements("inspected"), told).code == "wipe_not_proven"
+
+
 def test_a_slice_needs_its_own_checks_and_no_restart() -> None:
-    checks = [check(name) for name in ("marker", "files", "processes", "mounts", "units", "slice")]
+    checks = [check(name) for name in ("marker", "files", "processes", "mounts", "units", "drives", "slice")]
     told = Verification("gpu_slice", {}, {"clean": True, "grade": "inspected", "checks": checks}, {})
     assert judge_wipe(BEFORE_GRADES, told) == Verdict("inspected", "inspected")
-    assert judge_wipe(BEFORE_GRADES, replace(told, result={**told.result, "checks": checks[:-1]})).code is not None
+    for absent in checks:
+        left = [one for one in checks if one is not absent]
+        assert judge_wipe(BEFORE_GRADES, replace(told, result={**told.result, "checks": left})).code is not None
 
 
 def test_the_higher_of_both_grades_is_required_of_whole_hosts_only() -> None:

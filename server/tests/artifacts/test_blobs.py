@@ -5,8 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from gpuaas_server.artifacts import publish_intents, runtime_secrets
-from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler
-from gpuaas_server.artifacts.stores import UNSYNCED
+from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
+from gpuaas_server.artifacts.directory_parts import UNSYNCED
 from gpuaas_server.artifacts.uploads import paced
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM

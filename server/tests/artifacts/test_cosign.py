@@ -3,8 +3,6 @@
 import asyncio
 import base64
 import json
-import os
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.artifacts import Json, Workshop, digest_of
+from tests_support.cosign import cosign
 from tests_support.images import RegistrySite, registry_site
 from tests_support.parts import part
 
@@ -121,22 +120,6 @@ async def site(settings: Settings) -> AsyncIterator[RegistrySite]:
         registry_site(platform, with_registry, port) as running,
     ):
         yield running
-
-
-async def cosign(directory: Path, *arguments: str) -> str:
-    environment = {**os.environ, "COSIGN_PASSWORD": "", "HOME": str(directory), "DOCKER_CONFIG": str(directory)}
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [part("cosign"), *arguments],
-        env=environment,
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return str(done.stdout)
 
 
 def _login(site: RegistrySite, directory: Path) -> None:

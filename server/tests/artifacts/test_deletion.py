@@ -6,6 +6,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from tests_support.artifacts import Workshop
+from tests_support.select import select
 
 CONTENT = b"bytes of a tool\n" * 1000
 
@@ -16,7 +17,8 @@ def stored(settings: Settings) -> list[Path]:
 
 async def rows_of(platform: Platform, artifact_id: str) -> int:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
+        cursor = await select(
+            connection,
             "SELECT (SELECT count(*) FROM artifacts WHERE id = %(id)s)"
             " + (SELECT count(*) FROM artifact_evidence WHERE artifact_id = %(id)s) AS n",
             {"id": artifact_id},

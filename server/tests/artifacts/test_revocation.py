@@ -10,6 +10,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support import apps
 from tests_support.apps import AppSite
+from tests_support.select import select
 
 RECIPIENT = base64.b64encode(X25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
 
@@ -72,6 +73,6 @@ async def test_a_pull_secret_is_for_the_holder_of_the_lease_and_ends_with_the_op
 
 async def _count(app_site: AppSite, query: str) -> int:
     async with app_site.platform.database.connection(PLATFORM) as connection:
-        row = await (await connection.execute(query)).fetchone()
+        row = await (await select(connection, query)).fetchone()
     assert row is not None
     return int(row["live"])

@@ -1,25 +1,22 @@
 """Runtime secrets: sealed to who holds the lease, good for one artifact, for minutes, until the operation ends."""
 
 import base64
-import json
 import secrets
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import SecretStr
 
 from gpuaas_sdk.registry import IMAGE_MANIFEST
+from gpuaas_sdk.signatures import public_pem
 from gpuaas_sdk.testing import free_port
 from gpuaas_server.artifacts import runtime_secrets
-from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.kernel.context import system_actor
-from gpuaas_server.kernel.database import PLATFORM, Scope
+from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
@@ -29,44 +26,7 @@ from tests_support.agents import MovableClock
 from tests_support.artifacts import Json, Workshop, workshop
 from tests_support.buckets import running_s3
 from tests_support.images import RegistrySite, registry_site
-
-OPERATION = new_id("op")
-RECIPIENT = X25519PrivateKey.generate()
-SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
-
-
-@dataclass(frozen=True)
-class LeasedOperation:
-    """The lease of an operation is the operations' own matter, and tested there; here somebody holds one."""
-
-    tenant_id: str
-    project_id: str
-    digests: tuple[str, ...]
-    deadline_at: datetime
-    publisher_project_id: str
-    operation_id: str = OPERATION
-
-
-async def issue(
-    shop: Workshop,
-    *artifacts: Json,
-    deadline: timedelta = timedelta(hours=1),
-    publisher: str | None = None,
-    wanted: str | None = None,
-) -> RuntimeSecret:
-    until, digests = shop.platform.clock() + deadline, tuple(artifact["digest"] for artifact in artifacts)
-    leased = LeasedOperation(shop.tenant_id, shop.project_id, digests, until, publisher or shop.project_id)
-    key = base64.b64encode(RECIPIENT.public_key().public_bytes_raw()).decode()
-    body = RuntimeSecretCreate(lease_token="held", recipient_key=key, digest=wanted)
-    actor = system_actor("controller")
-    async with shop.platform.transaction(Scope(shop.tenant_id), actor) as tx:
-        return await runtime_secrets.runtime_secret_create(tx, shop.platform.settings, leased, body)
-
-
-def opened(secret: RuntimeSecret) -> Json:
-    box = base64.b64decode(secret.sealed)
-    clear: Json = json.loads(SUITE.decrypt(box, RECIPIENT, info=f"runtime-secret:{secret.id}".encode()))
-    return clear
+from tests_support.pull_secrets import OPERATION, RECIPIENT, issue, opened
 
 
 async def pull(shop: Workshop, told: Json, path: str | None = None) -> httpx.Response:
@@ -179,6 +139,23 @@ async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(si
         assert (await client.post(f"/v2/{own}/blobs/uploads/", headers=headers)).status_code == 401
         headers["Authorization"] = f"Bearer {granted[other]}"
         assert (await client.get(f"/v2/{other}/tags/list", headers=headers)).status_code == 401
+
+
+async def test_an_image_comes_with_the_trust_policy_of_the_tenant_that_launches_it(site: RegistrySite) -> None:
+    shop, tenant = site.shop, f"/tenants/{site.shop.tenant_id}"
+    artifact = await site.publish()
+    assert opened(await issue(shop, artifact))["signature_policy"] == {"require_signature": False, "keys": []}
+    pem = public_pem(ec.generate_private_key(ec.SECP256R1()))
+    key = await shop.admin.post(f"{tenant}/trust-keys", {"name": "release", "public_key": pem})
+    policy = {"require_signature": True, "reason": "all builds are signed"}
+    assert (await shop.admin.call("PUT", f"{tenant}/trust-policy", policy)).is_success
+    told = opened(await issue(shop, artifact))["signature_policy"]
+    shown = {name: key[name] for name in ("fingerprint", "algorithm", "public_key")}
+    assert told == {"require_signature": True, "keys": [shown]}
+    await shop.admin.post(f"{tenant}/trust-keys/{key['id']}/revoke", {"reason": "lost"})
+    assert opened(await issue(shop, artifact))["signature_policy"] == {"require_signature": True, "keys": []}
+    blob = await shop.publish_blob(b"a tool")
+    assert "signature_policy" not in opened(await issue(shop, blob))
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from gpuaas_server.artifacts.s3 import Bucket, S3Store, presign
+from gpuaas_server.artifacts.s3 import Bucket, presign
+from gpuaas_server.artifacts.s3_store import S3Store
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from gpuaas_server.artifacts.stages import (
     TRANSITIONS,
     Launch,
+    PromotionFacts,
     Refusal,
     Stage,
-    Standing,
     Trust,
     in_canary,
     launch_refusals,
@@ -16,55 +16,71 @@ from gpuaas_server.artifacts.stages import (
 )
 
 DIGEST = "sha256:" + "ab" * 32
-PASSED = {"lint": True, "smoke": True}
+PASSED = {("lint", "platform"): True, ("smoke", "publisher"): True}
+KINDS, SOURCES = ("lint", "smoke"), ("platform", "publisher", "development")
 stages, trusts = st.sampled_from(Stage), st.sampled_from(Trust)
-evidence = st.dictionaries(st.sampled_from(["lint", "smoke"]), st.booleans())
-standings = st.builds(Standing, stages, trusts, st.booleans(), evidence, st.integers(0, 3), st.integers(0, 3))
+outcomes = st.dictionaries(st.tuples(st.sampled_from(KINDS), st.sampled_from(SOURCES)), st.booleans())
+promotions = st.builds(
+    PromotionFacts,
+    stages,
+    trusts,
+    st.booleans(),
+    outcomes,
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
 
 
 def codes(refusals: list[Refusal]) -> set[str]:
     return {one.code for one in refusals}
 
 
-@given(standings, stages, st.none() | st.integers(1, 100))
+@given(promotions, stages, st.none() | st.integers(1, 100))
 def test_only_moves_of_the_table_are_made_and_only_with_their_conditions(
-    standing: Standing, wanted: Stage, percent: int | None
+    facts: PromotionFacts, wanted: Stage, percent: int | None
 ) -> None:
-    if move_refusals(standing, wanted, percent):
+    if move_refusals(facts, wanted, percent):
         return
-    assert wanted in TRANSITIONS[standing.stage]
+    assert wanted in TRANSITIONS[facts.stage]
     assert (percent is not None) == (wanted is Stage.CANARY)
-    if wanted is Stage.STAGED and standing.stage is Stage.DRAFT:
-        assert standing.evidence == PASSED
+    if wanted is Stage.STAGED and facts.stage is Stage.DRAFT:
+        counted = {key: passed for key, passed in facts.evidence.items() if key[1] != "development"}
+        assert all(counted.values())
+        assert ("lint", "platform") in counted
+        assert ("smoke", "platform") in counted or (("smoke", "publisher") in counted and not facts.needs_smoke_launch)
     if wanted in (Stage.CANARY, Stage.ACTIVE):
-        assert standing.trust not in (Trust.REVOKED, Trust.FAILED)
-        assert standing.trust is Trust.VERIFIED or not standing.require_signature
+        assert facts.trust not in (Trust.REVOKED, Trust.FAILED)
+        assert facts.trust is Trust.VERIFIED or not facts.require_signature
     if wanted is Stage.RETIRED:
-        assert standing.live == 0
+        assert facts.live == 0
     if wanted is Stage.DEPRECATED:
-        assert standing.active_versions == 0
+        assert facts.active_versions == 0
 
 
 @given(stages, trusts)
 def test_every_stage_but_the_last_has_a_way_out_whatever_the_trust(stage: Stage, trust: Trust) -> None:
-    standing = Standing(stage, trust, True, PASSED)
-    ways = [wanted for wanted in Stage if not move_refusals(standing, wanted, 10 if wanted is Stage.CANARY else None)]
+    facts = PromotionFacts(stage, trust, True, PASSED)
+    ways = [wanted for wanted in Stage if not move_refusals(facts, wanted, 10 if wanted is Stage.CANARY else None)]
     assert bool(ways) == (stage is not Stage.RETIRED)
 
 
 def test_a_failed_canary_goes_back_even_when_the_artifact_was_revoked_meanwhile() -> None:
-    assert move_refusals(Standing(Stage.CANARY, Trust.REVOKED, True, {}), Stage.STAGED, None) == []
+    assert move_refusals(PromotionFacts(Stage.CANARY, Trust.REVOKED, True, {}), Stage.STAGED, None) == []
 
 
 def test_all_missing_evidence_is_named_at_once() -> None:
-    refusals = move_refusals(Standing(Stage.DRAFT, Trust.REVOKED, False, {"smoke": False}), Stage.STAGED, None)
+    refusals = move_refusals(
+        PromotionFacts(Stage.DRAFT, Trust.REVOKED, False, {("smoke", "publisher"): False}), Stage.STAGED, None
+    )
     assert [one.code for one in refusals] == ["artifact_revoked", "evidence_required", "evidence_required"]
 
 
 def test_what_is_in_use_is_neither_deprecated_nor_retired() -> None:
-    active = Standing(Stage.ACTIVE, Trust.VERIFIED, False, {}, active_versions=2)
+    active = PromotionFacts(Stage.ACTIVE, Trust.VERIFIED, False, {}, active_versions=2)
     assert codes(move_refusals(active, Stage.DEPRECATED, None)) == {"artifact_in_use"}
-    deprecated = Standing(Stage.DEPRECATED, Trust.VERIFIED, False, {}, live=1)
+    deprecated = PromotionFacts(Stage.DEPRECATED, Trust.VERIFIED, False, {}, live=1)
     assert codes(move_refusals(deprecated, Stage.RETIRED, None)) == {"artifact_in_use"}
 
 

@@ -10,6 +10,7 @@ from gpuaas_server.audit.denials import Denials, Throttle
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
+from tests_support.select import select
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -48,7 +49,7 @@ async def test_a_denial_is_a_row_of_its_own_with_the_reason_and_the_number_left_
     moment += MINUTE
     await denials.write(actor, AuditEntry("project_show", "prj_1", "tnt_1"), "hidden")
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT outcome, resource_id, details FROM audit_records ORDER BY at, id")
+        cursor = await select(connection, "SELECT outcome, resource_id, details FROM audit_records ORDER BY at, id")
         rows = await cursor.fetchall()
     assert [row["details"] for row in rows] == [{"why": "hidden"}] * 10 + [{"why": "hidden", "left_out": 3}]
     assert {(row["outcome"], row["resource_id"]) for row in rows} == {("denied", "prj_1")}
@@ -69,7 +70,7 @@ async def test_a_flood_of_strangers_leaves_no_refusal_of_a_known_caller_out(
     for action in actions:
         await denials.write(ann, AuditEntry(action, "prj_1", "tnt_1"), "hidden")
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT action, actor_id FROM audit_records")
+        cursor = await select(connection, "SELECT action, actor_id FROM audit_records")
         rows = await cursor.fetchall()
     assert sorted(row["action"] for row in rows if row["actor_id"] == "usr_1") == sorted(actions)
     assert sum(row["actor_id"] != "usr_1" for row in rows) == 10 + 2

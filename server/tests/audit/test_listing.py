@@ -7,6 +7,7 @@ import pytest
 from gpuaas_server.audit.service import AuditEntry, AuditFilter, audit_list, record
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.pages import PageRequest
 from tests_support.people import World
 from tests_support.people_fixtures import clock, world
 
@@ -39,7 +40,7 @@ async def test_a_span_of_time_has_its_beginning_and_not_its_end(platform: Platfo
     for action in ("first_step", "second_step", "third_step"):
         await _done(platform, action)
         async with platform.database.connection(PLATFORM) as connection:
-            moments.append((await audit_list(connection, AuditFilter(), None, 1)).items[0].at)
+            moments.append((await audit_list(connection, AuditFilter(), PageRequest(None, 1))).items[0].at)
     assert await _actions(platform, AuditFilter(since=moments[1])) == ["third_step", "second_step"]
     assert await _actions(platform, AuditFilter(before=moments[1])) == ["first_step"]
     assert await _actions(platform, AuditFilter(since=moments[1], before=moments[2])) == ["second_step"]
@@ -53,7 +54,7 @@ async def _done(platform: Platform, action: str, outcome: str = "done") -> None:
 
 async def _actions(platform: Platform, wanted: AuditFilter) -> list[str]:
     async with platform.database.connection(PLATFORM) as connection:
-        return [row.action for row in (await audit_list(connection, wanted, None, 50)).items]
+        return [row.action for row in (await audit_list(connection, wanted, PageRequest(None, 50))).items]
 
 
 async def test_every_outcome_that_a_row_can_have_can_be_asked_for(world: World) -> None:

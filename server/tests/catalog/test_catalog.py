@@ -8,6 +8,7 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from tests_support.publishing import Json, Publishing
+from tests_support.select import select
 
 
 def slugs(items: list[Json]) -> list[str]:
@@ -188,7 +189,7 @@ async def test_the_database_shows_other_tenants_only_what_is_public_or_granted_a
 
     async def seen(scope: Scope) -> tuple[int, int]:
         async with database.connection(scope) as connection:
-            row = await (await connection.execute(counts)).fetchone()
+            row = await (await select(connection, counts)).fetchone()
         assert row is not None
         return row["apps"], row["versions"]
 
@@ -202,7 +203,7 @@ async def test_the_database_shows_other_tenants_only_what_is_public_or_granted_a
     assert (await seen(stranger), await seen(nobody), await seen(PLATFORM)) == ((1, 1), (0, 0), (1, 2))
     async with database.connection(stranger) as connection:
         for statement in ("UPDATE apps SET slug = 'mine'", "DELETE FROM app_versions", "DELETE FROM apps"):
-            assert (await connection.execute(statement)).rowcount == 0
+            assert (await select(connection, statement)).rowcount == 0
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             await connection.execute(
                 "INSERT INTO entitlements (id, tenant_id, app_id, granted_by, created_at)"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.artifacts.stages import Stage, Standing, Trust, move_refusals
+from gpuaas_server.artifacts.stages import PromotionFacts, Stage, Trust, move_refusals
 from gpuaas_server.catalog import service
 from gpuaas_server.catalog.channels import channel_of
 from gpuaas_server.kernel.database import PLATFORM
@@ -96,10 +96,8 @@ async def test_a_canary_wants_a_canary_or_active_artifact_which_stays_while_it_d
     assert (promoted["http"], promoted["details"]["reasons"][0]["code"]) == (409, "artifact_not_active")
     async with publishing.world.platform.database.connection(PLATFORM) as connection:
         used = await service.active_versions_on_digest(connection, publishing.project_id, OTHER)
-    standing = Standing(Stage.CANARY, Trust.VERIFIED, False, {}, active_versions=used)
-    assert [one.code for one in move_refusals(standing, Stage.STAGED, None)] == ["artifact_in_use"], (
-        "used by the canary"
-    )
+    facts = PromotionFacts(Stage.CANARY, Trust.VERIFIED, False, {}, active_versions=used)
+    assert [one.code for one in move_refusals(facts, Stage.STAGED, None)] == ["artifact_in_use"], "used by the canary"
     second = await publishing.register("1.4.0")
     other = await publishing.move(second, "canary", {"percent": 10})
     assert (other["http"], other["details"]["version_id"]) == (409, version["id"]), "one canary at a time"

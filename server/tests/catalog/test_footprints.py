@@ -40,7 +40,9 @@ def test_a_manifest_without_such_places_is_looked_for_as_it_is() -> None:
 def test_the_container_of_a_runtime_profile_is_looked_for_by_the_instances_id() -> None:
     document = app() | {"runtime_profile": {"image": "sha256:5f"}}
     found = footprints.footprint_of(document, {}, "ins_01m7f81xage15rhw01dexynkp5")
-    assert (found["units"], found["containers"]) == (["gpuaas-01dexynkp5-*.service"], ["gpuaas-01dexynkp5-*"])
+    units = ["gpuaas-01dexynkp5-*.service", "gpuaas-01dexynkp5-*.timer"]
+    assert (found["units"], found["containers"]) == (units, ["gpuaas-01dexynkp5-*"])
+    assert "/var/lib/gpuaas-usage/ins_01m7f81xage15rhw01dexynkp5" in found["paths"]
     assert "/opt/echo" in found["paths"]
     assert "/var/lib/containers/storage/volumes/gpuaas-01dexynkp5-*" in found["paths"]
     assert receipts.normalize(found)["paths"] == found["paths"], "no host would be asked for it"

@@ -73,7 +73,7 @@ def test_a_hostile_text_is_refused_at_once(text: str) -> None:
 
 def test_a_key_that_is_there_twice_is_refused_rather_than_half_read() -> None:
     (fault,) = refused(EXAMPLE + "slug: other\n")
-    assert fault["message"] == "slug is here twice."
+    assert fault["message"] == "slug appears twice here."
     assert fault["line"] == EXAMPLE.count("\n") + 1
 
 

@@ -13,7 +13,8 @@ PROFILE: dict[str, Any] = {
     "image": DIGEST,
     "command": ["/bin/serve"],
     "args": ["--greeting", {"input": "/greeting"}, "--tries", {"input": "/tries"}],
-    "env": {"MODE": "production", "GREETING": {"input": "/greeting"}},
+    "env": {"MODE": "production", "GREETING": {"input": "/greeting"}, "TOKEN": {"secret": "token"}},
+    "secrets": [{"secret": "token", "path": "/run/secrets/token"}, {"secret": "seed", "path": "/etc/seed"}],
     "ports": [{"container_port": 80, "host_port": 7007}, {"container_port": 7007, "protocol": "udp"}],
     "volumes": [{"name": "data", "path": "/data"}, {"name": "models", "path": "/srv/models", "read_only": True}],
     "artifacts": [
@@ -30,8 +31,12 @@ PROFILE: dict[str, Any] = {
 }
 
 
+SECRETS = [{"key": "token", "source": "generated"}, {"key": "seed", "source": "generated", "kind": "bytes"}]
+
+
 def _manifest(profile: object, kind: str = "launchable", **changes: object) -> dict[str, Any]:
-    return {**document(), "artifact": {"kind": kind, "digest": DIGEST}, "runtime_profile": profile, **changes}
+    artifact = {"kind": kind, "digest": DIGEST}
+    return {**document(), "artifact": artifact, "secrets": SECRETS, "runtime_profile": profile, **changes}
 
 
 def _faults(manifest: dict[str, Any]) -> dict[str, str]:
@@ -107,6 +112,19 @@ def test_what_would_give_a_container_more_than_its_own_is_refused_all_at_once_wi
         ("env", {"CUDA_VISIBLE_DEVICES": "0,1"}, "env.CUDA_VISIBLE_DEVICES"),
         ("env", {f"V{number}": "" for number in range(65)}, "env"),
         ("env", ["A=B"], "env"),
+        ("env", {"A": {"secret": "nobody_declares"}}, "env.A.secret"),
+        ("env", {"A": {"secret": "seed"}}, "env.A.secret"),  # bytes
+        ("env", {"A": {"secret": "token", "input": "/greeting"}}, "env.A"),
+        ("args", [{"secret": "token"}], "args[0]"),
+        ("command", [{"secret": "token"}], "command[0]"),
+        ("secrets", [{"secret": "nobody_declares", "path": "/run/secrets/a"}], "secrets[0].secret"),
+        ("secrets", [{"secret": "token"}], "secrets[0]"),
+        ("secrets", [{"secret": "token", "path": "/run/other"}], "secrets[0].path"),
+        ("secrets", [{"secret": "token", "path": "/run/secrets/../x"}], "secrets[0].path"),
+        ("secrets", [{"secret": "token", "path": "/data"}], "secrets[0].path"),  # a volume's
+        ("secrets", [{"secret": "token", "path": "/a,type=env"}], "secrets[0].path"),
+        ("secrets", [{"secret": "token", "path": f"/s{n}"} for n in range(17)], "secrets"),
+        ("secrets", ["token"], "secrets[0]"),
         ("ports", [{"container_port": 0}], "ports[0].container_port"),
         ("ports", [{"container_port": 22}], "ports[0]"),
         ("ports", [{"container_port": 22, "host_port": 22}], "ports[0].host_port"),
@@ -150,6 +168,15 @@ def test_a_wrong_value_is_refused_at_its_place(field: str, value: object, place:
     assert list(_refused(**{field: value})) == [f"runtime_profile.{place}"]
 
 
+def test_a_launchable_version_that_takes_slices_only_is_refused() -> None:
+    slices = {"shapes": ["gpu_slice"], "min_gpu_count": 1}
+    found = _faults(_manifest(PROFILE, compatibility=slices))
+    assert found == {"compatibility.shapes": "Containers run on whole hosts only; add baremetal."}
+    assert parse(text_of(_manifest(PROFILE, "oci", compatibility=slices))).runtime_profile
+    components = [{"key": "head", "min": 1, "max": 1, "compatibility": slices}]
+    assert "components[0].compatibility.shapes" in _faults(_manifest(PROFILE, components=components))
+
+
 def test_names_paths_and_ports_are_used_once() -> None:
     found = _refused(
         ports=[{"container_port": 7007}, {"container_port": 7007}],
@@ -179,7 +206,7 @@ OTHER = "sha256:" + "b" * 64
 
 def _components(head: dict[str, Any] | None, node: dict[str, Any] | None, **changes: object) -> dict[str, Any]:
     """A launchable version without a profile of its own, and with those of its components."""
-    plain = {**document(), "artifact": {"kind": "launchable", "digest": DIGEST}, **changes}
+    plain = {**document(), "artifact": {"kind": "launchable", "digest": DIGEST}, "secrets": SECRETS, **changes}
     components = [
         {"key": "head", "min": 1, "max": 1, "allocation_group": "one"},
         {"key": "node", "min": 1, "max": 1, "allocation_group": "one"},

@@ -18,7 +18,8 @@ async def test_a_manifest_makes_an_app_and_a_draft(publishing: Publishing) -> No
     version = await publishing.publisher.made(f"/projects/{publishing.project_id}/app-versions", {"manifest": EXAMPLE})
     assert (version["slug"], version["version"], version["status"]) == ("echo", "1.2.0", "draft")
     assert (version["runtime_version"], version["artifact_digest"]) == ("24.10", DIGEST)
-    assert version["allowed_actions"] == ["app_version_canary", "app_version_activate", "app_version_retire"]
+    moves = ["app_version_canary", "app_version_activate", "app_version_retire"]
+    assert version["allowed_actions"] == [*moves, "app_version_trial", "app_version_smoke"]
     app = (await publishing.publisher.get(f"{publishing.path}/{version['app_id']}")).json()
     assert (app["visibility"], app["keywords"], app["category"]) == ("private", ["tutorial"], "tools")
     shown = (await publishing.publisher.get(f"{publishing.path}/{app['id']}/versions/{version['id']}")).json()
@@ -130,7 +131,7 @@ async def test_a_version_goes_forward_only_and_each_step_is_in_the_trail(
     version = await publishing.register()
     assert (await publishing.move(version, "deprecate", {"notice": "use 2.0"}))["code"] == "conflict"
     active = await publishing.move(version, "activate")
-    assert active["allowed_actions"] == ["app_version_deprecate"]
+    assert active["allowed_actions"] == ["app_version_deprecate", "app_version_smoke"]
     assert (await publishing.move(version, "activate"))["code"] == "conflict"
     assert (await publishing.move(version, "retire", {"reason": "no more"}))["code"] == "conflict"
     deprecated = await publishing.move(version, "deprecate", {"notice": "use 2.0"})

@@ -13,6 +13,7 @@ from tests_support.agents import Json
 from tests_support.apps import AppSite
 from tests_support.manifests import version_text
 from tests_support.platform_apps import offers, own_project
+from tests_support.select import select
 from tests_support.served import Served
 
 
@@ -38,7 +39,7 @@ async def seen(served: Served, tenant: AppSite, operation_id: str) -> tuple[int,
     answer = await served.controller.person.call("GET", f"{tenant.path}/operations/{operation_id}")
     scope = Scope(tenant.tenant_id, controller=served.controller.account_id)
     async with served.publisher.platform.database.connection(scope) as connection:
-        cursor = await connection.execute("SELECT count(*) AS n FROM app_operations")
+        cursor = await select(connection, "SELECT count(*) AS n FROM app_operations")
         return answer.status_code, int((await cursor.fetchone() or {})["n"])
 
 
@@ -83,7 +84,7 @@ async def reached(world: AppSite, tenant: AppSite) -> int:
     for tenant_id in (tenant.tenant_id, ""):
         async with world.platform.database.connection(Scope(tenant_id, controller=account)) as connection:
             for table in ("app_operations", "app_instances", "app_members", "app_instance_events"):
-                cursor = await connection.execute(f"SELECT count(*) AS n FROM {table}".encode())
+                cursor = await select(connection, f"SELECT count(*) AS n FROM {table}")
                 found += int((await cursor.fetchone() or {})["n"])
     return found
 

@@ -16,6 +16,7 @@ from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from tests_support.apps import AppSite
+from tests_support.select import select
 from tests_support.served import Served
 
 RECIPIENT = base64.b64encode(X25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
@@ -38,7 +39,7 @@ async def _running_with_secret(tenant: AppSite, number: int = 0) -> str:
 
 async def _count(world: AppSite, scope: Scope, table: str) -> int:
     async with world.platform.database.connection(scope) as connection:
-        cursor = await connection.execute(f"SELECT count(*) AS n FROM {table}".encode())
+        cursor = await select(connection, f"SELECT count(*) AS n FROM {table}")
         return int((await cursor.fetchone() or {})["n"])
 
 
@@ -156,7 +157,7 @@ async def test_a_consent_withdrawn_in_the_middle_of_an_operation_ends_it_for_the
     certificates = (await served.tenant.admin.get(path))["items"]
     assert [one["revoked_at"] is not None for one in certificates] == [True]
     async with served.publisher.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT count(*) AS n FROM runtime_secrets WHERE revoked_at IS NULL")
+        cursor = await select(connection, "SELECT count(*) AS n FROM runtime_secrets WHERE revoked_at IS NULL")
         assert (await cursor.fetchone() or {})["n"] == 0
     assert await served.work() == []
     await served.consent()  # and back again
@@ -197,7 +198,7 @@ async def test_the_database_alone_keeps_a_controller_to_what_is_consented(served
     for table in ("app_members", "app_instance_events", "allocations", "projects", "tenants", "secrets", "events"):
         assert await _count(served.tenant, beyond, table) == 0, table
     async with served.publisher.platform.database.connection(beyond) as connection:
-        cursor = await connection.execute("UPDATE app_instances SET name = 'mine' RETURNING id")
+        cursor = await select(connection, "UPDATE app_instances SET name = 'mine' RETURNING id")
         assert await cursor.fetchall() == []  # across tenants it only reads
     async with served.publisher.platform.database.connection(Scope(served.tenant.tenant_id, controller=account)) as c:
         with pytest.raises(InsufficientPrivilege):
@@ -216,12 +217,12 @@ async def test_a_controller_has_the_secrets_of_its_app_and_the_database_hides_th
     assert [await _count(tenant, scope, table) for table in ("instance_secrets", "secrets")] == [1, 1]
     async with database.connection(scope) as connection:
         for change in ("UPDATE instance_secrets SET version = 9", "UPDATE secrets SET purpose = 'mine'"):
-            cursor = await connection.execute(f"{change} RETURNING 1".encode())
+            cursor = await select(connection, f"{change} RETURNING 1")
             assert len(await cursor.fetchall()) == 1, change
         await connection.execute("UPDATE instance_secrets SET version = 1")
         await connection.execute("UPDATE secrets SET purpose = 'instance_secret'")  # without a word that reads
     async with database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT count(*) AS n FROM secrets WHERE purpose = 'instance_secret'")
+        cursor = await select(connection, "SELECT count(*) AS n FROM secrets WHERE purpose = 'instance_secret'")
         assert (await cursor.fetchone() or {})["n"] == 2
     rotation = await tenant.asked(instance_id, "secrets/cluster-key/rotate")
     await tenant.controller.does(rotation, "claim")
@@ -231,8 +232,8 @@ async def test_a_controller_has_the_secrets_of_its_app_and_the_database_hides_th
     await tenant.controller.carry_out(await tenant.asked(instance_id, "decommission"))
     await tenant.settle()
     async with database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
-            "SELECT version, destroyed_at IS NULL AS lives FROM secrets ORDER BY id, version"
+        cursor = await select(
+            connection, "SELECT version, destroyed_at IS NULL AS lives FROM secrets ORDER BY id, version"
         )
         left = [(row["version"], row["lives"]) for row in await cursor.fetchall()]
     assert left == [(1, False), (2, False), (1, True)]  # the other app's stays

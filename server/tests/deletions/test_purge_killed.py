@@ -11,6 +11,7 @@ from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.apps import AppSite
 from tests_support.deletable import Furnished, empty, furnish, lines, pass_grace, rows_of
+from tests_support.select import select
 
 
 class Killed(Exception):
@@ -42,7 +43,7 @@ async def portion(world: AppSite, deletion_id: str, size: int, killed: bool) -> 
 
 async def deletion(world: AppSite) -> DictRow:
     async with world.platform.database.connection(PLATFORM) as connection:
-        row = await (await connection.execute("SELECT * FROM deletions")).fetchone()
+        row = await (await select(connection, "SELECT * FROM deletions")).fetchone()
     assert row is not None
     return row
 

@@ -13,6 +13,7 @@ from gpuaas_server.deletions.schemas import Deletion
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.settings import Settings
 from tests_support.agents import Json
 from tests_support.apps import AppSite
@@ -39,7 +40,7 @@ async def after_grace(world: AppSite) -> AsyncIterator[None]:
 
 async def seen(world: AppSite, stuck: bool | None = None) -> list[Deletion]:
     async with world.platform.database.connection(PLATFORM) as connection:
-        return (await progress.deletion_list(connection, world.clock(), stuck, None, 50)).items
+        return (await progress.deletion_list(connection, world.clock(), stuck, PageRequest(None, 50))).items
 
 
 async def counted(world: AppSite) -> dict[str, float]:

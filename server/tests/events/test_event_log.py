@@ -16,6 +16,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
+from tests_support.select import select
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 TENANT, PROJECT, OTHER = new_id("tnt"), new_id("prj"), new_id("prj")
@@ -42,7 +43,7 @@ async def test_a_reader_skips_nothing_when_an_older_transaction_commits_later(pl
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("first"))
         await slow.flush()
-        cursor = await slow.connection.execute("SELECT 1 AS sent")
+        cursor = await select(slow.connection, "SELECT 1 AS sent")
         await cursor.fetchone()  # the insert has been executed, and is not committed
         await emit(platform, "second")
         seen, position = await read(platform, EventPosition())
@@ -57,7 +58,7 @@ async def test_a_reader_looks_again_soon_for_what_is_settled_while_it_looks(plat
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("elsewhere", OTHER))
         await slow.flush()
-        cursor = await slow.connection.execute("SELECT 1 AS sent")
+        cursor = await select(slow.connection, "SELECT 1 AS sent")
         await cursor.fetchone()
         await emit(platform, "mine")
         async with platform.database.connection(PLATFORM) as connection:
@@ -70,7 +71,7 @@ async def test_what_others_have_not_settled_keeps_no_reader_looking(platform: Pl
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("elsewhere", OTHER))
         await slow.flush()
-        cursor = await slow.connection.execute("SELECT 1 AS sent")
+        cursor = await select(slow.connection, "SELECT 1 AS sent")
         await cursor.fetchone()
         async with platform.transaction(PLATFORM, ACTOR) as quick:
             await service.emit(quick, news("elsewhere too", OTHER))

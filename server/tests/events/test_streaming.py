@@ -13,7 +13,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 TENANT, PROJECT = new_id("tnt"), new_id("prj")
@@ -62,7 +62,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[EventFilter]:
 
     async def counted(
         connection: Connection, wanted: EventFilter, after: EventPosition, limit: int
-    ) -> Look[list[Event]]:
+    ) -> PollResult[list[Event]]:
         asked.append(wanted)
         return await real(connection, wanted, after, limit)
 
@@ -133,7 +133,7 @@ async def test_a_shared_query_shows_no_watcher_another_tenants_events(platform: 
 async def test_a_query_that_fails_fails_for_its_watchers_and_not_for_later_ones(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> Look[list[Event]]:
+    async def broken(*_: object) -> PollResult[list[Event]]:
         raise Problem("unavailable")
 
     with monkeypatch.context() as patched:

@@ -13,11 +13,12 @@ from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.processes.admin_file import write_admin_file
 from tests_support import server_processes
 from tests_support.people import World, token_request
+from tests_support.select import select
 
 
 async def users(platform: Platform) -> list[str]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT email FROM users ORDER BY email")
+        cursor = await select(connection, "SELECT email FROM users ORDER BY email")
         return [row["email"] for row in await cursor.fetchall()]
 
 

@@ -13,6 +13,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.browsers import Browser
 from tests_support.people import PASSWORD, MovableClock, Person, World, serving
+from tests_support.select import select
 
 
 async def test_use_moves_the_end_on(browser: Browser, clock: MovableClock, world: World) -> None:
@@ -65,7 +66,7 @@ async def test_a_session_that_is_used_is_written_once_a_minute(
 ) -> None:
     async def last_used() -> datetime:
         async with world.platform.database.connection(PLATFORM) as connection:
-            row = await (await connection.execute("SELECT last_used_at FROM browser_sessions")).fetchone()
+            row = await (await select(connection, "SELECT last_used_at FROM browser_sessions")).fetchone()
         assert row is not None
         found: datetime = row["last_used_at"]
         return found
@@ -119,7 +120,7 @@ async def test_sessions_that_have_ended_are_forgotten_by_and_by(
         async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
             await reconciler.apply(tx, "platform", reconciler.decide("platform", tx.now))
         async with world.platform.database.connection(PLATFORM) as connection:
-            return len(await (await connection.execute("SELECT 1 FROM browser_sessions")).fetchall())
+            return len(await (await select(connection, "SELECT 1 FROM browser_sessions")).fetchall())
 
     await browser.sign_in()
     assert await left() == 1

@@ -14,6 +14,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.browsers import CHANGE, GRANT, OWN, Browser, another, denials
 from tests_support.people import PASSWORD, Person, World, serving
+from tests_support.select import select
 
 
 async def test_signing_in_says_who_it_is_and_sets_a_cookie_that_opens_the_api(browser: Browser, ann: Person) -> None:
@@ -171,8 +172,8 @@ async def test_the_secret_is_stored_and_logged_nowhere(
     logged = "\n".join(JsonFormatter().format(record) for record in caplog.records)
     assert "/api/v1/auth/session" in logged
     async with world.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
-            "SELECT s::text AS line FROM browser_sessions s UNION SELECT a::text FROM audit_records a"
+        cursor = await select(
+            connection, "SELECT s::text AS line FROM browser_sessions s UNION SELECT a::text FROM audit_records a"
         )
         stored = "\n".join(row["line"] for row in await cursor.fetchall())
     raw = urlsafe_b64decode(cookie.removeprefix("gws_") + "=")

@@ -4,11 +4,12 @@ from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END,
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.browsers import Browser
 from tests_support.people import PASSWORD, Person, World, account_token, token_request
+from tests_support.select import select
 
 
 async def lines(world: World, query: str, *values: object) -> list[str]:
     async with world.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query.encode(), values)
+        cursor = await select(connection, query, values)
         return [str(row["line"]) for row in await cursor.fetchall()]
 
 

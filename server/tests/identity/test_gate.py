@@ -12,6 +12,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.people import Person, World, serving
+from tests_support.select import select
 
 SETTLE = 0.05
 
@@ -233,5 +234,5 @@ async def test_the_database_hides_other_tenants_even_when_the_policy_would_not(w
     await world.person("bob@other.test", other, "tenant_admin")
     async with world.platform.database.connection(Scope(acme)) as connection:
         for table in ("tenants", "projects", "users", "role_bindings", "service_accounts"):
-            cursor = await connection.execute(f"SELECT tenant_id FROM {table}".encode())
+            cursor = await select(connection, f"SELECT tenant_id FROM {table}")
             assert {row["tenant_id"] for row in await cursor.fetchall()} <= {acme}

@@ -13,6 +13,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from tests_support.people import PASSWORD, MovableClock, Person, World, account_token, calling_from, token_request
+from tests_support.select import select
 
 ANN = "ann@acme.test"
 WRONG = "wrong password, alas"
@@ -89,8 +90,8 @@ async def test_guessing_is_reported_once_with_the_user_and_their_tenant(guessed:
     rows = await guessed.audit(action="password_guessing")
     assert [(row["resource_id"], row["details"]["failures"]) for row in rows] == [(ann.id, 6)]  # type: ignore[index]
     async with guessed.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
-            "SELECT subject, tenant_id, data FROM events WHERE type = 'user.password_guessing'"
+        cursor = await select(
+            connection, "SELECT subject, tenant_id, data FROM events WHERE type = 'user.password_guessing'"
         )
         events = await cursor.fetchall()
     assert [(event["subject"], event["tenant_id"]) for event in events] == [(ann.id, rows[0]["tenant_id"])]

@@ -3,18 +3,18 @@
 import itertools
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.identity.policy import (
-    RULES,
+from gpuaas_server.identity.decisions import (
     allowed_actions,
     decide,
     grants_needed,
     grants_needed_on_others,
     is_permitted,
 )
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.policy_document import (
     RELATIONS,
     ROLES,
@@ -33,6 +33,7 @@ from gpuaas_server.identity.principals import (
 )
 from gpuaas_server.identity.rules import SCOPES, Level, Rule, Verdict
 from gpuaas_server.kernel.caller import Caller
+from gpuaas_server.kernel.http.routers import add_routes, api_router
 
 TENANT_ROLES = ["tenant_admin", "project_admin", "project_member", "project_viewer"]
 PLACED = [a for a, rule in RULES.items() if rule.level in (Level.TENANT, Level.PROJECT)]
@@ -206,13 +207,17 @@ def test_the_document_has_a_line_for_every_action() -> None:
 
 
 def test_an_app_with_an_endpoint_that_the_policy_does_not_know_does_not_start() -> None:
-    app, router = FastAPI(generate_unique_id_function=lambda route: route.name), APIRouter()
+    app, router = FastAPI(), api_router()
 
     @router.get("/x")
     async def surprising_endpoint() -> None: ...
 
-    app.include_router(router)
+    add_routes(app.router, router)
     with pytest.raises(RuntimeError, match="surprising_endpoint"):
+        assert_policy_covers(app)
+    app = FastAPI()
+    app.include_router(router)
+    with pytest.raises(RuntimeError, match="use add_routes"):
         assert_policy_covers(app)
 
 

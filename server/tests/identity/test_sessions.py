@@ -13,6 +13,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.people import PASSWORD, MovableClock, Person, World, account_token, serving, sign_in, token_request
+from tests_support.select import select
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ async def test_of_many_refreshes_at_once_none_is_better_off_than_in_turn(world: 
 async def _is_current(platform: Platform, token: str) -> bool:
     digest = RefreshToken.read(token).digest
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT 1 FROM sessions WHERE token_digest = %s", (digest,))
+        cursor = await select(connection, "SELECT 1 FROM sessions WHERE token_digest = %s", (digest,))
         return await cursor.fetchone() is not None
 
 
@@ -154,7 +155,7 @@ async def test_a_session_that_has_ended_is_forgotten_by_and_by(world: World, ann
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
         await reconciler.apply(tx, "platform", reconciler.decide("platform", tx.now))
     async with world.platform.database.connection(PLATFORM) as connection:
-        assert await (await connection.execute("SELECT 1 FROM sessions")).fetchone() is None
+        assert await (await select(connection, "SELECT 1 FROM sessions")).fetchone() is None
 
 
 async def test_signing_out_ends_the_session_on_every_replica(world: World, ann: Person, settings: Settings) -> None:
@@ -212,9 +213,9 @@ async def test_tokens_of_sessions_are_stored_nowhere(world: World, ann: Person) 
     answers = [(await world.client.post("/auth/token", json=grant, headers=headers)).json() for _ in range(2)]
     assert answers[0]["refresh_token"] != answers[1]["refresh_token"]
     async with world.platform.database.connection(PLATFORM) as connection:
-        assert await (await connection.execute("SELECT 1 FROM idempotency_keys")).fetchone() is None
-        cursor = await connection.execute(
-            "SELECT s::text AS line FROM sessions s UNION SELECT a::text FROM audit_records a"
+        assert await (await select(connection, "SELECT 1 FROM idempotency_keys")).fetchone() is None
+        cursor = await select(
+            connection, "SELECT s::text AS line FROM sessions s UNION SELECT a::text FROM audit_records a"
         )
         everything = "\n".join(row["line"] for row in await cursor.fetchall())
     for text in (first, answers[0]["refresh_token"], answers[1]["refresh_token"]):

@@ -14,6 +14,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.people import PASSWORD, MovableClock, World, serving, sign_in, token_request
+from tests_support.select import select
 
 
 async def fail(world: World, times: int, username: str = "ann@acme.test") -> httpx.Response:
@@ -160,10 +161,10 @@ async def test_passwords_and_secrets_are_nowhere_in_the_database_in_clear(world:
 
 async def whole_database(platform: Platform) -> str:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        cursor = await select(connection, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         text = ""
         for table in [row["tablename"] for row in await cursor.fetchall()]:
-            rows = await connection.execute(f'SELECT t::text AS line FROM "{table}" t'.encode())
+            rows = await select(connection, f'SELECT t::text AS line FROM "{table}" t')
             text += "\n".join(row["line"] for row in await rows.fetchall())
     return text
 

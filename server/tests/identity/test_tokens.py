@@ -17,6 +17,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import private_keys
 from tests_support.people import MovableClock, Person, World, serving, sign_in
+from tests_support.select import select
 
 
 async def signer(world: World) -> tuple[str, Ed25519PrivateKey]:
@@ -187,8 +188,9 @@ async def test_the_published_key_verifies_a_token_for_anybody(world: World) -> N
 async def test_the_private_key_is_in_custody_and_opens_as_no_other(world: World) -> None:
     key_id, key = await signer(world)
     async with world.platform.database.connection(PLATFORM) as connection:
-        found = await connection.execute(
-            "SELECT k.sealed_private_key, p.sealed_value FROM signing_keys k JOIN platform_private_keys p USING (id)"
+        found = await select(
+            connection,
+            "SELECT k.sealed_private_key, p.sealed_value FROM signing_keys k JOIN platform_private_keys p USING (id)",
         )
         row = await found.fetchone()
         assert row is not None

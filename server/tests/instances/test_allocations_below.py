@@ -9,6 +9,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import queries as operations
 from tests_support.apps import AppSite
+from tests_support.select import select
 
 
 async def _release(world: AppSite, number: int) -> str:
@@ -104,9 +105,10 @@ async def test_a_release_does_not_wait_for_ever(world: AppSite) -> None:
     world.clock.ahead += timedelta(minutes=2)
     await world.settle()
     async with world.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT state FROM allocations WHERE id = %s", (world.allocations[1],))
+        cursor = await select(connection, "SELECT state FROM allocations WHERE id = %s", (world.allocations[1],))
         assert (await cursor.fetchone() or {})["state"] == "released"
-        cursor = await connection.execute(
+        cursor = await select(
+            connection,
             "SELECT status, host_gone FROM app_members WHERE instance_id = %s AND allocation_id = %s",
             (instance_id, world.allocations[1]),
         )

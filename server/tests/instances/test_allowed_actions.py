@@ -74,19 +74,19 @@ def caller(world: AppSite) -> Caller:
 
 
 async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
-    place = (Caller(roles=ROLES), world.project_id, instance_id)
+    asked = (caller(world), instance_id)
     found = set()
     for kind in INSTANCE_KINDS:
-        if await accepts(world, lambda tx, kind=kind: service.instance_operate(tx, *place, kind, InstanceVerb())):
+        if await accepts(world, lambda tx, kind=kind: service.instance_operate(tx, *asked, kind, InstanceVerb())):
             found.add(f"instance_{kind}")
     add = MemberOperationCreate(kind="add", component_key="node", allocation_ids=[world.allocations[3]])
     if await accepts(world, lambda tx: members.member_operation_create(tx, caller(world), instance_id, add)):
         found.add("member_operation_create")
     auto = InstanceUpdate(reconcile_policy="auto")
-    if await accepts(world, lambda tx: updates.instance_update(tx, *place, auto, lambda generation: None)):
+    if await accepts(world, lambda tx: updates.instance_update(tx, *asked, auto, lambda generation: None)):
         found.add("instance_update")
     living = [member for member in await world.members(instance_id) if member["status"] != "removed"]
-    if living and await accepts(world, lambda tx: log_target(tx.connection, *place, living[0]["id"])):
+    if living and await accepts(world, lambda tx: log_target(tx.connection, *asked, living[0]["id"])):
         found.add("log_read")
     return found
 
@@ -101,8 +101,8 @@ async def accepted_by_member(world: AppSite, instance_id: str, member_id: str) -
     }
     found = set()
     for kind, body in bodies.items():
-        place = (caller(world), instance_id, body)
-        if await accepts(world, lambda tx, place=place: members.member_operation_create(tx, *place)):
+        asked = (caller(world), instance_id, body)
+        if await accepts(world, lambda tx, asked=asked: members.member_operation_create(tx, *asked)):
             found.add(kind)
     return found
 

@@ -1,7 +1,8 @@
-"""Where an app could live, before anybody asks for it: the reasons are the gate's own."""
+"""Where an app could live, before anybody asks for it: the reasons are the compatibility check's own."""
 
 from typing import Any
 
+from gpuaas_server.kernel.database import PLATFORM
 from tests_support.apps import AppSite
 
 
@@ -54,3 +55,18 @@ async def test_an_allocation_of_nobody_that_one_sees_is_refused_and_not_describe
 
 async def test_an_unknown_app_has_no_candidates(world: AppSite) -> None:
     assert (await world.admin.call("GET", f"{world.path}/placements?app=no-such-app")).status_code == 404
+
+
+async def test_a_draft_has_candidates_for_its_publisher_before_it_is_on_trial(world: AppSite) -> None:
+    (app,) = (await world.admin.get(f"{world.path}/apps"))["items"]
+    (version,) = (await world.admin.get(f"{world.path}/apps/{app['id']}/versions"))["items"]
+    async with world.platform.database.connection(PLATFORM) as connection, connection.transaction():
+        await connection.execute("UPDATE app_versions SET status = 'draft' WHERE id = %s", (version["id"],))
+    answer = await candidates(world, version=version["version"])
+    assert codes(answer, world.allocations[0], "head") == set()
+    after = await world.admin.get(f"{world.path}/apps/{app['id']}/versions/{version['id']}")
+    assert after["trial_since"] is None, "to look is not to put it on trial"
+    assert (await world.create(version=version["version"])).json()["code"] == "not_launchable"
+    other = await world.admin.post(f"/tenants/{world.tenant_id}/projects", {"slug": "other", "name": "Other"})
+    refused = await world.admin.call("GET", f"/projects/{other['id']}/placements?app=echo&version={version['version']}")
+    assert refused.json()["details"]["reasons"][0]["code"] == "version_draft"

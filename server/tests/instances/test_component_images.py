@@ -1,10 +1,14 @@
 """A version whose components run images of their own: each image counts as the version's artifact does."""
 
 from datetime import timedelta
+from typing import Any
 
+from gpuaas_server.artifacts import collection, queries
+from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 from tests_support.manifests import DIGEST, document, text_of
+from tests_support.page_counts import CountingConnection
 
 OTHER = "sha256:" + "b" * 64
 
@@ -23,6 +27,7 @@ async def test_an_image_of_a_component_that_is_revoked_stops_launches_and_flags_
     await world.revoke(OTHER)
     shown = await world.instance(instance_id)
     assert [flag["code"] for flag in shown["flags"]] == ["artifact_revoked"]
+    assert shown["component_profiles"] == {"head": {"image": DIGEST}, "node": {"image": OTHER}}
     refused = await world.create("second", nodes=1, version="2.0.0")
     assert (refused.status_code, refused.json()["code"]) == (409, "not_launchable"), refused.text
     assert OTHER in refused.json()["detail"]
@@ -39,6 +44,41 @@ async def test_an_image_of_a_component_is_in_use_as_long_as_a_version_or_an_inst
     await world.controller.carry_out(await world.asked(instance_id, "decommission"))
     await world.settle()
     assert (await world.admin.call("DELETE", path)).json()["details"]["live_instances"] == 0
+
+
+async def test_a_collection_takes_no_image_that_a_version_or_an_instance_has_in_a_component(world: AppSite) -> None:
+    await world.publish(**_changes())
+    instance_id, operation_id = await world.created(nodes=1, version="2.0.0")
+    await world.controller.carry_out(operation_id)
+
+    async def garbage() -> set[str]:
+        return {one["digest"] for one in (await world.admin.get(f"{world.path}/artifact-garbage"))["items"]}
+
+    async def change(statement: str) -> None:
+        async with world.platform.database.connection(PLATFORM) as connection:
+            await connection.execute(statement)
+
+    await change("UPDATE artifacts SET stage = 'deprecated'")
+    assert await garbage() == set(), "versions refer to all of them"
+    await change("UPDATE app_versions SET status = 'retired'")
+    assert not {DIGEST, OTHER} & await garbage(), "an instance runs from both"
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    assert await garbage() >= {DIGEST, OTHER}
+
+
+async def test_a_collection_asks_as_often_for_many_artifacts_as_for_one(world: AppSite) -> None:
+    await world.publish(**_changes())
+    async with world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE artifacts SET stage = 'deprecated'")
+        rows = await queries.collectable_artifacts(connection, world.project_id, ["deprecated"], None, 10)
+        asked = list[int]()
+        for portion in (rows[:1], rows):
+            counting: Any = CountingConnection(connection)
+            await collection._unused(counting, world.project_id, portion)
+            asked.append(counting.statements)
+    assert len(rows) > 1
+    assert asked[0] == asked[1]
 
 
 async def test_a_version_is_activated_only_when_every_image_is_active(world: AppSite) -> None:

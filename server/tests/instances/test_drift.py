@@ -110,8 +110,7 @@ async def test_a_member_that_always_dies_gets_the_budget_and_then_a_person_is_to
     await _pass(world, minutes=15)
     assert len(await _operations(world, instance_id)) == 3, "it stays stopped while the drift is there"
     path = f"{world.path}/instances/{instance_id}"
-    headers = {"Authorization": f"Bearer {world.admin.token}", "If-Match": '"1"'}
-    stale = await world.admin.client.patch(path, json={"reconcile_policy": "auto"}, headers=headers)
+    stale = await world.admin.call("PATCH", path, {"reconcile_policy": "auto"}, if_match=1)
     assert stale.status_code == 412
     assert (await world.admin.call("PATCH", path, {"reconcile_policy": "auto"})).status_code == 200
     await _pass(world, seconds=6)

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuaas_server.instances import drift as machine
-from gpuaas_server.instances.drift import BUDGET, WELL_FOR, WINDOW, Drift, DriftView, decide, end_attempt, pause_after
-from gpuaas_server.instances.drift_rows import DriftedMember, ObstacleDocument
+from gpuaas_server.instances.drift import BUDGET, WELL_FOR, DriftView, decide, end_attempt
+from gpuaas_server.instances.drift_rows import (
+    FIRST_PAUSE,
+    WINDOW,
+    Drift,
+    DriftedMember,
+    ObstacleDocument,
+    pause_after,
+)
 from gpuaas_server.kernel.failures import Failure
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -92,7 +99,7 @@ def test_what_was_well_for_a_while_starts_again_and_a_person_starts_it_at_once()
     assert soon.stopped is not None
     later = decide(view(well, GONE), now + WELL_FOR).drift
     assert (later.stopped, later.streak) == (None, 0)
-    assert decide(view(later, GONE), now + WELL_FOR + machine.FIRST_PAUSE).attempt
+    assert decide(view(later, GONE), now + WELL_FOR + FIRST_PAUSE).attempt
     again = machine.restarted(stopped)
     assert decide(view(again, GONE), now).attempt, "the drift is old, so there is nothing to wait for"
 

@@ -11,9 +11,12 @@ from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.operations import queries as operations
 from tests_support.apps import AppSite
 from tests_support.page_counts import CountingConnection
+
+FIRST_PAGE = PageRequest(None, 50)
 
 INSTANCES, MEMBERS = 1000, 5
 FEW_PAGES = 150
@@ -56,18 +59,18 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
     project, member = world.project_id, (await world.members(instance_id))[0]["id"]
     async with world.platform.database.connection(PLATFORM) as connection:
         questions = {
-            "list": lambda c: queries.instance_list(c, project, InstanceFilter(), None, 51),
-            "list a status": lambda c: queries.instance_list(c, project, InstanceFilter(status="failed"), None, 51),
-            "list an app": lambda c: queries.instance_list(c, project, InstanceFilter(app_slug="crowd-7"), None, 51),
-            "list a health": lambda c: queries.instance_list(c, project, InstanceFilter(health="degraded"), None, 51),
+            "list": lambda c: queries.instance_list(c, project, InstanceFilter(), FIRST_PAGE),
+            "list a status": lambda c: queries.instance_list(c, project, InstanceFilter(status="failed"), FIRST_PAGE),
+            "list an app": lambda c: queries.instance_list(c, project, InstanceFilter(app_slug="crowd-7"), FIRST_PAGE),
+            "list a health": lambda c: queries.instance_list(c, project, InstanceFilter(health="degraded"), FIRST_PAGE),
             "show": lambda c: queries.instance_show(c, project, instance_id),
             "members": lambda c: member_queries.member_list(c, instance_id, False, None, 51),
             "member": lambda c: member_queries.member_show(c, instance_id, member),
             "timeline": lambda c: queries.event_list(c, instance_id, None, 101),
             "busy": lambda c: member_queries.busy_allocations(c, world.allocations),
-            "operations": lambda c: operations.operation_list(c, project, None, None, None, None, 51),
-            "operations of one": lambda c: operations.operation_list(c, project, instance_id, None, None, None, 51),
-            "failed operations": lambda c: operations.operation_list(c, project, None, None, "failed", None, 51),
+            "operations": lambda c: operations.operation_list(c, project, None, None, None, FIRST_PAGE),
+            "operations of one": lambda c: operations.operation_list(c, project, instance_id, None, None, FIRST_PAGE),
+            "failed operations": lambda c: operations.operation_list(c, project, None, None, "failed", FIRST_PAGE),
             "live": lambda c: operations.live_lock(c, instance_id),
             "children": lambda c: operations.children_of(c, new_id("op")),
             "long ended": lambda c: operations.ended_before(c, utc_now() - timedelta(days=90), 50),

@@ -1,4 +1,4 @@
-"""A version may run from several artifacts: an image, and files that its containers read. Each passes the same gate."""
+"""A version may run from several artifacts: an image, and files that its containers read. Each passes the same check."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ async def _publish(world: AppSite, version: str = "1.3.0", *further: str) -> Non
         {"digest": digest, "path": f"/models/{place}"} for place, digest in enumerate(further or (WEIGHTS, SCRIPTS))
     ]
     profile = {"image": IMAGE, "artifacts": files}
-    await world.publish(version=version, artifact={"kind": "launchable", "digest": IMAGE}, runtime_profile=profile)
+    await world.publish(version=version, artifact={"kind": "oci", "digest": IMAGE}, runtime_profile=profile)
 
 
 async def _pull_secret(world: AppSite, operation_id: str, key: X25519PrivateKey, **body: str) -> tuple[int, Json]:

@@ -8,6 +8,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from tests_support.agents import Json
 from tests_support.apps import AppSite, Controller
+from tests_support.select import select
 
 
 async def _report(world: AppSite, instance_id: str, by: Controller | None = None, **body: object) -> Json:
@@ -142,7 +143,7 @@ async def test_who_reports_again_after_a_silence_is_watched_again(world: AppSite
 
 async def _watched(world: AppSite) -> int:
     async with world.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT count(*) AS n FROM work_items WHERE kind = 'instance_health'")
+        cursor = await select(connection, "SELECT count(*) AS n FROM work_items WHERE kind = 'instance_health'")
         row = await cursor.fetchone()
     return int(row["n"]) if row else 0
 
@@ -195,3 +196,33 @@ async def test_a_report_about_the_whole_ends_with_an_operation_on_it_and_silence
     world.clock.ahead += timedelta(minutes=11)
     await world.settle()
     assert (await world.instance(instance_id))["health_reasons"][0]["code"] == "health_not_reported"
+
+
+async def test_the_version_that_runs_is_shown_and_another_one_than_the_declared_is_a_reason(world: AppSite) -> None:
+    instance_id = await world.running()
+    before = await world.instance(instance_id)
+    assert (before["runtime_version"], before["declared_runtime_version"]) == ("24.10", "24.10")
+    told = await _report(world, instance_id, runtime={"runtime_version": "23.02", "cluster": "one"})
+    assert (told["health"], told["health_reasons"][0]["code"]) == ("degraded", "runtime_version_mismatch")
+    shown = await world.instance(instance_id)
+    assert (shown["runtime_version"], shown["declared_runtime_version"]) == ("23.02", "24.10")
+    assert shown["health_reasons"][0]["message"].startswith(
+        "The running app is 23.02, and version 1.2.0 declares 24.10."
+    )
+    [listed] = (await world.admin.get(f"{world.path}/instances"))["items"]
+    assert listed["runtime_version"] == "23.02"
+    mended = await _report(world, instance_id, runtime={"runtime_version": "24.10"})
+    assert (mended["health"], mended["health_reasons"]) == ("healthy", [])
+    await _report(world, instance_id, runtime={"runtime_version": {"not": "text"}})
+    assert (await world.instance(instance_id))["runtime_version"] == "24.10"
+
+
+async def test_an_instance_shows_the_shape_of_its_allocations_and_its_runtime_profile(world: AppSite) -> None:
+    instance_id = await world.running()
+    shown = await world.instance(instance_id)
+    assert (shown["bound_capacity_shape"], shown["runtime_profile"]) == ("gpu_slice", None)
+    [listed] = (await world.admin.get(f"{world.path}/instances"))["items"]
+    assert listed["bound_capacity_shape"] == "gpu_slice"
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    assert (await world.instance(instance_id))["bound_capacity_shape"] is None

@@ -7,6 +7,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Json
 from tests_support.apps import AppSite, Controller
 from tests_support.projects import Recipient
+from tests_support.select import select
 
 KEY = {"key": "cluster-key", "source": "generated", "kind": "bytes", "length": 48}
 OWN = {"key": "admin-word", "source": "generated", "length": 20, "shared": False}
@@ -57,7 +58,7 @@ async def everything(world: AppSite) -> str:
     )
     async with world.platform.database.connection(PLATFORM) as connection:
         parts = [
-            str(await (await connection.execute(f"SELECT to_jsonb(t) AS row FROM {table} t")).fetchall())  # type: ignore[arg-type]
+            str(await (await select(connection, f"SELECT to_jsonb(t) AS row FROM {table} t")).fetchall())  # type: ignore[arg-type]
             for table in tables
         ]
     return " ".join(parts)
@@ -178,8 +179,9 @@ async def test_the_end_of_an_instance_destroys_its_secrets(world: AppSite) -> No
     await world.controller.carry_out(await world.asked(instance_id, "decommission"))
     await world.settle()
     async with world.platform.database.connection(PLATFORM) as connection:
-        left = await connection.execute(
+        left = await select(
+            connection,
             "SELECT count(*) FILTER (WHERE destroyed_at IS NULL) AS living, (SELECT count(*) FROM instance_secrets) AS kept"
-            " FROM secrets WHERE purpose = 'instance_secret'"
+            " FROM secrets WHERE purpose = 'instance_secret'",
         )
         assert await left.fetchone() == {"living": 0, "kept": 0}

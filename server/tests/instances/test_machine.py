@@ -9,7 +9,7 @@ from gpuaas_server.instances.machine import (
     InstanceView,
     MemberView,
     Report,
-    judge,
+    derive_health,
     member_broken,
     member_done,
     possible_verbs,
@@ -77,31 +77,31 @@ def test_a_failed_member_can_be_recovered_replaced_or_removed() -> None:
 
 
 def test_a_running_instance_with_its_members_is_healthy() -> None:
-    assert judge(view()).status == "healthy"
-    assert judge(view(report=Report("healthy"))).status == "healthy"
+    assert derive_health(view()).status == "healthy"
+    assert derive_health(view(report=Report("healthy"))).status == "healthy"
 
 
 def test_the_worst_that_is_known_decides_and_every_reason_is_named() -> None:
     members = [MemberView("mem_1", "head", "ready"), MemberView("mem_2", "node", "failed", "No route.")]
-    health = judge(view(members=members, report=Report("degraded", [{"code": "slow", "message": "Slow."}])))
+    health = derive_health(view(members=members, report=Report("degraded", [{"code": "slow", "message": "Slow."}])))
     assert health.status == "unhealthy"
     assert [reason["code"] for reason in health.reasons] == ["too_few_members", "member_failed", "slow"]
 
 
 def test_the_same_reason_of_several_members_is_listed_once_with_all_of_them() -> None:
     members = [MemberView(f"mem_{n}", "node", "failed", "No route.") for n in range(3)]
-    health = judge(view(status="failed", failure="no_route", members=members))
+    health = derive_health(view(status="failed", failure="no_route", members=members))
     assert [reason["code"] for reason in health.reasons] == ["no_route", "member_failed"], "the failure says the rest"
     assert health.reasons[1]["member_ids"] == ["mem_0", "mem_1", "mem_2"]
 
 
 def test_silence_after_a_report_is_not_health() -> None:
-    health = judge(view(report=Report("healthy", stale=True)))
+    health = derive_health(view(report=Report("healthy", stale=True)))
     assert (health.status, health.reasons[0]["code"]) == ("unknown", "health_not_reported")
 
 
 def test_what_is_flagged_degrades() -> None:
-    health = judge(view(flags=[{"code": "artifact_revoked", "message": "Not trusted."}]))
+    health = derive_health(view(flags=[{"code": "artifact_revoked", "message": "Not trusted."}]))
     assert (health.status, health.reasons[0]["code"]) == ("degraded", "artifact_revoked")
 
 
@@ -116,7 +116,7 @@ def test_healthy_is_said_only_of_what_runs_with_all_that_it_needs(
 ) -> None:
     views = [MemberView(f"mem_{n}", key, state) for n, (key, state) in enumerate(members)]
     report = None if reported is None else Report(reported)
-    health = judge(view(status=status, busy=busy, members=views, report=report))
+    health = derive_health(view(status=status, busy=busy, members=views, report=report))
     if health.status == "healthy":
         assert (status, busy) == ("running", False)
         assert not any(state in ("failed", "degraded") for _, state in members)

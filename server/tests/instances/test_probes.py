@@ -266,6 +266,10 @@ async def test_a_host_says_nothing_about_members_elsewhere(world: ProbedSite) ->
     assert answer.json()["ended"] == [task["resource_id"]]
     await world.settle(answering=False)
     assert (await world.instance(instance_id))["health"] == "healthy"
+    denied = (await world.admin.get("/audit?action=agent_probe_report"))["items"]
+    assert [(row["resource_id"], row["details"]["why"]) for row in denied] == [(stranger.node_id, "forbidden")]
+    await world.say(task, "passing")
+    assert len((await world.admin.get("/audit?action=agent_probe_report"))["items"]) == 1, "its own agent is not"
 
 
 async def test_a_report_beyond_its_bounds_is_refused(world: ProbedSite) -> None:

@@ -9,13 +9,14 @@ import psycopg
 import pytest
 
 from gpuaas_server.instances import served_projects
-from gpuaas_server.instances.locked import lock_any_instance
+from gpuaas_server.instances.locked_instance import lock_any_instance
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.projects.service import ProjectFacts
 from tests_support.agents import Json, Person
 from tests_support.apps import INPUTS, QUEUE, AppSite, Controller
+from tests_support.select import select
 
 
 @dataclass
@@ -165,8 +166,8 @@ async def test_an_instance_that_older_code_made_has_its_home_all_the_same(shared
             " jsonb_build_object('id', %s::text, 'name', 'older')) AS copy WHERE i.id = %s",
             (older, instance_id),
         )
-        cursor = await connection.execute(
-            "SELECT project_id, home FROM instance_projects WHERE instance_id = %s", (older,)
+        cursor = await select(
+            connection, "SELECT project_id, home FROM instance_projects WHERE instance_id = %s", (older,)
         )
         assert [tuple(row.values()) for row in await cursor.fetchall()] == [(shared.world.project_id, True)]
 
@@ -205,9 +206,10 @@ async def test_an_upgrade_that_waited_sees_whom_the_instance_serves_since(shared
 async def _somebody_waits(world: AppSite) -> None:
     async with world.platform.database.connection(PLATFORM) as connection, asyncio.timeout(60):
         while True:
-            cursor = await connection.execute(
+            cursor = await select(
+                connection,
                 "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
-                " WHERE NOT l.granted AND a.datname = current_database()"
+                " WHERE NOT l.granted AND a.datname = current_database()",
             )
             if await cursor.fetchone() is not None:
                 return

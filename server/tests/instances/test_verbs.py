@@ -121,7 +121,11 @@ async def test_an_upgrade_keeps_both_versions_until_it_has_succeeded(world: AppS
     assert (await world.instance(instance_id))["version"] == "1.2.0"
     await world.controller.does(operation_id, "complete")
     after = await world.instance(instance_id)
-    assert (after["version"], after["runtime_version"]) == ("1.3.0", "25.04")
+    assert (after["version"], after["runtime_version"], after["declared_runtime_version"]) == (
+        "1.3.0",
+        "25.04",
+        "25.04",
+    )
     assert after["previous_version"]["version"] == "1.2.0"
     back = await world.asked(instance_id, "rollback")
     await world.controller.carry_out(back)

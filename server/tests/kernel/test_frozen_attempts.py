@@ -18,6 +18,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
 from tests_support.agents import Person, Site
 from tests_support.freezer import Freezer
+from tests_support.select import select
 
 MOST_AWAITS = 200  # no request has as many; it is only an end for the loop
 BLOCK = "INSERT INTO tenants (id, slug, name, created_at) VALUES ('tnt_' || %s, %s, 'blocker', now()) ON CONFLICT DO NOTHING"
@@ -83,7 +84,7 @@ async def change(platform: Platform, statement: str, *values: object) -> bool:
 
 async def count(platform: Platform, statement: str, *values: object) -> int:
     async with platform.database.connection(PLATFORM) as connection:
-        return len(await (await connection.execute(statement.encode(), values)).fetchall())
+        return len(await (await select(connection, statement, values)).fetchall())
 
 
 async def overlap(

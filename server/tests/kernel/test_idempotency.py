@@ -1,9 +1,11 @@
 """Idempotency keys over the whole application: same answer, other body, still running, sealed at rest, expired."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+import httpx
 import pytest
 from starlette.requests import Request
 from starlette.types import Message
@@ -14,8 +16,10 @@ from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.call import Admission, Call
+from gpuaas_server.kernel.sealer import Sealer
 from tests_support import agents
 from tests_support.agents import Site
+from tests_support.select import select
 
 KEY = "key-of-a-test"
 
@@ -105,9 +109,40 @@ async def rename(site: Site, tenant_id: str, slug: str) -> None:
 async def test_stored_answers_are_sealed(site: Site, platform: Platform) -> None:
     await create(site, "secretive")
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT body FROM idempotency_keys")
+        cursor = await select(connection, "SELECT body FROM idempotency_keys")
         stored = bytes((await cursor.fetchall())[0]["body"])
     assert b"secretive" not in stored
+
+
+async def test_what_is_kept_of_a_request_is_of_no_use_without_the_master_key(site: Site, platform: Platform) -> None:
+    await create(site, "acme")
+    await create(site, "acme", key="another-key")
+    async with platform.database.connection(PLATFORM) as connection:
+        cursor = await select(connection, "SELECT fingerprint FROM idempotency_keys")
+        stored = {bytes(row["fingerprint"]) for row in await cursor.fetchall()}
+    (kept,) = stored  # equal requests are known again, whatever their key is
+    assert kept[1:] not in {plain_hash(b"acme"), plain_hash(body_of("acme"))}
+    parts = [b"POST", b"/api/v1/tenants", body_of("acme")]
+    assert idempotency.IdempotencyKey("o", "k", parts).fingerprint(Sealer(bytes(32))) != kept
+
+
+async def test_a_row_of_an_earlier_release_is_an_answer_to_the_same_request_only(
+    site: Site, platform: Platform
+) -> None:
+    first = await create(site, "acme")
+    async with platform.database.connection(PLATFORM) as connection:
+        plain = plain_hash(b"\n".join([b"POST", b"/api/v1/tenants", body_of("acme")]))
+        await connection.execute("UPDATE idempotency_keys SET fingerprint = %s", (plain,))
+    assert await create(site, "acme") == (*first[:2], True)
+    assert (await create(site, "other"))[1]["code"] == "idempotency_mismatch"
+
+
+def body_of(slug: str) -> bytes:
+    return httpx.Request("POST", "http://test/api/v1/tenants", json={"slug": slug, "name": "N"}).content
+
+
+def plain_hash(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()
 
 
 async def test_expired_keys_are_forgotten_in_portions(site: Site, platform: Platform) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gpuaas_server import app
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
 from gpuaas_server.kernel.errors.apps import APPS
+from gpuaas_server.kernel.errors.artifacts import ARTIFACTS
 from gpuaas_server.kernel.errors.capacity import CAPACITY
 from gpuaas_server.kernel.errors.foundation import FOUNDATION
 from gpuaas_server.kernel.http.problems import problem_response
@@ -41,7 +42,7 @@ def test_every_code_becomes_a_whole_problem_document(code: str) -> None:
 
 
 def test_no_code_is_in_the_catalogue_twice() -> None:
-    assert len(CATALOGUE) == len(FOUNDATION) + len(CAPACITY) + len(APPS)
+    assert len(CATALOGUE) == len(FOUNDATION) + len(CAPACITY) + len(APPS) + len(ARTIFACTS)
 
 
 def test_every_code_that_is_raised_is_in_the_catalogue() -> None:

@@ -7,7 +7,7 @@ import psycopg
 from gpuaas_server.embedded.postgres import EmbeddedPostgres
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.kernel.wakeups import Look
+from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.runtime import running_platform
 
 HANG = 60.0  # seconds, after which nobody waits any more
@@ -87,21 +87,21 @@ class Shelf:
         self.looks = 0
         self._again = again
 
-    async def look(self) -> Look[list[str]]:
+    async def read(self) -> PollResult[list[str]]:
         self.looks += 1
-        return Look(list(self.things), bool(self.things), self._again)
+        return PollResult(list(self.things), bool(self.things), self._again)
 
 
 async def test_a_long_poll_answers_with_what_there_is_at_once(platform: Platform) -> None:
     shelf = Shelf()
     shelf.things.append("a")
-    assert await asyncio.wait_for(platform.wakeups.first("shelf", shelf.look, 30), HANG) == ["a"]
+    assert await asyncio.wait_for(platform.wakeups.long_poll("shelf", shelf.read, 30), HANG) == ["a"]
     assert shelf.looks == 1
 
 
 async def test_a_long_poll_looks_again_when_woken_and_only_then(platform: Platform) -> None:
     shelf = Shelf()
-    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    waiting = asyncio.create_task(platform.wakeups.long_poll("shelf", shelf.read, 30))
     await asyncio.sleep(0.05)
     platform.wakeups.wake("shelf")  # for something else: there is still nothing
     await asyncio.sleep(0.05)
@@ -118,24 +118,24 @@ async def test_a_long_poll_looks_again_when_woken_and_only_then(platform: Platfo
 async def test_what_comes_while_a_long_poll_looks_is_not_missed(platform: Platform) -> None:
     things: list[str] = []
 
-    async def look() -> Look[list[str]]:
+    async def read() -> PollResult[list[str]]:
         seen = list(things)
         things.append("came after the look")
         platform.wakeups.wake("shelf")
-        return Look(seen, bool(seen))
+        return PollResult(seen, bool(seen))
 
-    assert await asyncio.wait_for(platform.wakeups.first("shelf", look, 30), HANG)
+    assert await asyncio.wait_for(platform.wakeups.long_poll("shelf", read, 30), HANG)
 
 
 async def test_a_long_poll_that_nobody_wakes_ends_with_nothing_and_without_another_look(platform: Platform) -> None:
     shelf = Shelf()
-    assert await asyncio.wait_for(platform.wakeups.first("shelf", shelf.look, 0.1), HANG) == []
+    assert await asyncio.wait_for(platform.wakeups.long_poll("shelf", shelf.read, 0.1), HANG) == []
     assert shelf.looks == 1
 
 
 async def test_a_long_poll_looks_by_its_timer_too(platform: Platform) -> None:
     shelf = Shelf(again=0.05)
-    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    waiting = asyncio.create_task(platform.wakeups.long_poll("shelf", shelf.read, 30))
     await asyncio.sleep(0.1)
     shelf.things.append("a")
     assert await asyncio.wait_for(waiting, HANG) == ["a"]
@@ -143,7 +143,7 @@ async def test_a_long_poll_looks_by_its_timer_too(platform: Platform) -> None:
 
 async def test_when_the_process_is_to_end_a_long_poll_answers_with_what_there_is(platform: Platform) -> None:
     shelf = Shelf()
-    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    waiting = asyncio.create_task(platform.wakeups.long_poll("shelf", shelf.read, 30))
     await asyncio.sleep(0.05)
     platform.wakeups.end_waits()
     assert await asyncio.wait_for(waiting, HANG) == []

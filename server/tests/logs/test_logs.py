@@ -74,6 +74,9 @@ async def test_a_page_is_what_the_host_brings_cleaned_and_the_task_is_bound_to_t
     assert (page["next_cursor"], page["newest_cursor"]) == ("s=1;i=0", "s=1;i=1")
     again = await world.host.call("POST", f"/logs/{task['resource_id']}", portion(task, "late"))
     assert again.json() == {"watched": False}
+    [record] = (await world.admin.get(f"{world.path}/audit?action=log_read"))["items"]
+    assert record["resource_id"] == instance_id
+    assert record["details"] == {"member_id": member["id"], "follow": False, "limit": 2}
 
 
 async def test_what_a_host_cannot_do_is_a_problem_with_a_next_step(world: AppSite) -> None:

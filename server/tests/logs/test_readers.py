@@ -89,10 +89,10 @@ async def test_lines_reach_the_reader_at_another_process_and_only_by_a_ticket_of
         ticket = write_ticket(platform.sealer, Ticket(READ, MEMBER, NODE, reading.address), platform.clock())
         body = LogPortion(ticket=ticket, lines=lines, left_out=7, more=True)
         with here.reading(READ, NODE, ALLOCATION) as reader:
-            assert not await elsewhere.deliver("nod_2", READ, body)
-            assert not await elsewhere.deliver(NODE, "lgr_other", body)
             forged = body.model_copy(update={"ticket": ticket[:-2] + ("00" if ticket[-2:] != "00" else "11")})
-            assert not await elsewhere.deliver(NODE, READ, forged)
+            for node_id, read_id, shown in (("nod_2", READ, body), (NODE, "lgr_other", body), (NODE, READ, forged)):
+                with pytest.raises(Problem, match="did not request these lines"):
+                    await elsewhere.deliver(node_id, read_id, shown)
             assert reader.take() is None
             assert await elsewhere.deliver(NODE, READ, body)
             taken = reader.take()

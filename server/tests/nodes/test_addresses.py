@@ -9,6 +9,7 @@ from gpuaas_server.kernel.printable import printable_text
 from gpuaas_server.kernel.ssh_targets import normal_target_address, read_endpoint
 from tests_support.agents import Host, Json, Site, ssh_line
 from tests_support.allocation_story import Story
+from tests_support.select import select
 
 
 def said(host: Host, **more: object) -> Json:
@@ -97,7 +98,7 @@ async def test_what_a_host_reports_instead_of_its_address_is_never_stored(site: 
     found = await story.show()
     assert (found["state"], found["failure"]["code"], found["ssh"]) == ("failed", "ssh_target_refused", None)
     async with site.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT ssh_address FROM allocations")
+        cursor = await select(connection, "SELECT ssh_address FROM allocations")
         assert [row["ssh_address"] for row in await cursor.fetchall()] == [None]
 
 

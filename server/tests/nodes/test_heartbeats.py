@@ -1,15 +1,15 @@
 """A heartbeat without news costs no statement; one with news, or after a while, is compared with the database."""
 
-from gpuaas_server.nodes.agent_schemas import Heartbeat
+from gpuaas_server.nodes.agent_schemas import AgentHeartbeat
 from gpuaas_server.nodes.heartbeats import FACTS_LIFE, Heartbeats
 from tests_support.agents import MovableClock, Site, ssh_line
 
 KEY = ssh_line()
 
 
-def beat(**more: object) -> Heartbeat:
+def beat(**more: object) -> AgentHeartbeat:
     said = {"agent_version": "1", "boot_id": "b-1", "address": "10.0.0.1", "ssh_host_public_key": KEY}
-    return Heartbeat.model_validate({**said, **more})
+    return AgentHeartbeat.model_validate({**said, **more})
 
 
 async def test_the_same_again_is_no_news_until_it_is_old(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Which nodes are lost and which are back: the pure judgement, and the reconciler on the real database."""
+"""Which nodes are lost and which are back: the pure decision, and the reconciler on the real database."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.nodes.liveness import Liveness
-from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodePulse, judge
+from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodePulse, decide_liveness
 from gpuaas_server.nodes.reconciler import NodeLivenessReconciler
 from tests_support.agents import MovableClock, Site
+from tests_support.select import select
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PATIENCE = timedelta(seconds=150)
+SILENCE = timedelta(seconds=150)
 LONG_AGO = NOW - timedelta(days=1)
 
 
@@ -38,13 +39,13 @@ def pulse(silent_seconds: float, lost: bool = False) -> NodePulse:
 def test_silence_counts_only_while_somebody_listened(
     node: NodePulse, listening_since: datetime | None, verdict: LivenessVerdict
 ) -> None:
-    assert judge(FleetPulse((node,), listening_since), NOW, PATIENCE) == verdict
+    assert decide_liveness(FleetPulse((node,), listening_since), NOW, SILENCE) == verdict
 
 
 @given(st.floats(0, 1000), st.booleans(), st.none() | st.floats(0, 1000))
 def test_nobody_is_lost_and_back_at_once(silent: float, lost: bool, listening: float | None) -> None:
     since = None if listening is None else NOW - timedelta(seconds=listening)
-    verdict = judge(FleetPulse((pulse(silent, lost),), since), NOW, PATIENCE)
+    verdict = decide_liveness(FleetPulse((pulse(silent, lost),), since), NOW, SILENCE)
     assert not (verdict.lost and verdict.back)
 
 
@@ -72,7 +73,7 @@ async def test_a_silent_node_is_lost_and_a_word_brings_it_back(site: Site, clock
     assert await step(site.platform) == LivenessVerdict()
     node = await site.admin.get(f"/nodes/{host.node_id}")
     assert (node["status"], node["schedulable"]) == ("lost", False)
-    ears.seen(host.node_id)
+    ears.record_heartbeat(host.node_id)
     await ears.flush()
     assert (await step(site.platform)).back == (host.node_id,)
     assert (await site.admin.get(f"/nodes/{host.node_id}"))["status"] == "enrolled"
@@ -104,7 +105,7 @@ async def test_a_task_without_a_result_expires_and_wakes_who_asked(site: Site, c
     clock.ahead += timedelta(seconds=400)
     await step(site.platform)
     async with site.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT status, failure FROM node_tasks WHERE id = %s", (task_id,))
+        cursor = await select(connection, "SELECT status, failure FROM node_tasks WHERE id = %s", (task_id,))
         row = await cursor.fetchone()
     assert row is not None
     assert (row["status"], row["failure"]["code"]) == ("expired", "deadline_exceeded")

@@ -99,8 +99,7 @@ async def test_a_name_is_changed_once_and_not_taken_twice(site: Site) -> None:
     answer = await site.admin.call("PATCH", path, {"name": "rack 1 top", "labels": {"rack": "1"}})
     assert answer.json()["labels"] == {"rack": "1"}
     assert (await site.admin.call("PATCH", path, {"name": "host-2"})).json()["code"] == "already_exists"
-    headers = {"Authorization": f"Bearer {site.admin.token}", "If-Match": '"1"'}
-    stale = await site.client.patch(path, headers=headers, json={"name": "x"})
+    stale = await site.admin.call("PATCH", path, {"name": "x"}, if_match=1)
     assert stale.json()["code"] == "precondition_failed"
 
 

@@ -15,6 +15,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import Host, Json, Site, inventory, slot
+from tests_support.select import select
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 TENANT = new_id("tnt")
@@ -39,7 +40,7 @@ async def send(platform: Platform, host: Host, resource_id: str = "", generation
 
 async def work_rows(platform: Platform) -> list[tuple[str, str]]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT kind, subject FROM work_items ORDER BY id")
+        cursor = await select(connection, "SELECT kind, subject FROM work_items ORDER BY id")
         return [(row["kind"], row["subject"]) for row in await cursor.fetchall()]
 
 

@@ -10,7 +10,9 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import NOBODY, PLATFORM, Connection, Scope
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from tests_support.agents import Host, Site
+from tests_support.select import select
 
 OWN, OTHER = new_id("tnt"), new_id("tnt")
 ACTOR = system_actor("test", "correlation-of-a-test")
@@ -45,7 +47,7 @@ async def everything(connection: Connection, task_id: str, resource_id: str, nod
         await queries.task_show(connection, task_id),
         *await queries.tasks_of_resource(connection, resource_id),
         *await queries.newest_tasks(connection, [resource_id]),
-        *await queries.task_list(connection, node_id, None, 50),
+        *await queries.task_list(connection, node_id, PageRequest(None, 50)),
         await queries.task_lock(connection, node_id, task_id),
     ]
 
@@ -119,7 +121,7 @@ async def test_the_wall_leaves_the_indexes_in_use(platform: Platform) -> None:
     for scope in (PLATFORM, Scope(OWN)):
         async with platform.database.connection(scope) as connection:
             for question, index in used.items():
-                cursor = await connection.execute(question.encode())
+                cursor = await select(connection, question)
                 plan = "\n".join(str(row["QUERY PLAN"]) for row in await cursor.fetchall())
                 of_tasks = plan.partition(f"using {index} on node_tasks")[2]
                 assert of_tasks.splitlines()[1].strip().startswith("Index Cond"), plan

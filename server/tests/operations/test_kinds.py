@@ -1,6 +1,8 @@
 """The table of operation kinds, and what must follow from it elsewhere."""
 
 import json
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -40,3 +42,31 @@ def test_every_state_that_an_instance_kind_leads_to_is_a_state(kind: str) -> Non
 def test_a_member_kind_says_what_a_request_for_it_takes(kind: str) -> None:
     assert KINDS[kind].fields
     assert bool(KINDS[kind].member_from) == (kind != "add")
+
+
+def test_the_contract_publishes_what_clients_need_to_know_of_each_kind() -> None:
+    contract = json.loads((Path(__file__).parents[3] / "contract" / "openapi.json").read_text())
+    assert contract["x-operation-kinds"] == json.loads(json.dumps(kinds.published_kinds()))
+    assert set(contract["x-operation-kinds"]) == set(KINDS)
+
+
+def test_kinds_are_named_in_no_condition_of_the_server() -> None:
+    """What distinguishes a kind is a column of the table; a condition on its name would be a second list."""
+    named = re.compile(r"(kind|_name)\)? (==|!=|in|not in) \(?(\"(" + "|".join(KINDS) + r")\",? ?)+\)?")
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted(Path(machine.__file__).parent.glob("*.py"))
+        for line in path.read_text().splitlines()
+        if named.search(line)
+    ]
+    # The bodies of these requests differ, and so do the functions that read them.
+    assert found == ['members.py: if body.kind == "add":', 'members.py: elif body.kind == "replace":']
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_teardown_says_how_much_is_proven_and_members_that_go_are_removed(kind: str) -> None:
+    row = KINDS[kind]
+    assert row.teardown in (None, "stopped", "gone")
+    assert row.removes_members <= (row.member_done == "removed")
+    assert row.may_take_needed <= (row.target == "member")
+    assert row.ends_instance <= (row.teardown == "gone")

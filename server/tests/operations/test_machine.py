@@ -17,7 +17,7 @@ from gpuaas_server.operations.machine import (
     decide,
     decide_bulk,
 )
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

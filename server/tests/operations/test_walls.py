@@ -8,6 +8,7 @@ from psycopg.errors import CheckViolation, ExclusionViolation, ForeignKeyViolati
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from tests_support.apps import AppSite
+from tests_support.select import select
 
 
 async def _insert_operation(world: AppSite, instance_id: str, target: str, lane: str, **more: Any) -> None:
@@ -64,7 +65,7 @@ async def test_another_tenant_sees_nothing_of_it(world: AppSite) -> None:
     for scope, seen in ((Scope(new_id("tnt")), 0), (Scope(world.tenant_id), 1)):
         async with world.platform.database.connection(scope) as connection:
             for table in ("app_instances", "app_members", "app_operations", "app_instance_events"):
-                cursor = await connection.execute(f"SELECT count(*) > 0 AS any FROM {table}")
+                cursor = await select(connection, f"SELECT count(*) > 0 AS any FROM {table}")
                 row = await cursor.fetchone()
                 assert row is not None
                 assert int(row["any"]) == seen, table
@@ -74,9 +75,9 @@ async def test_the_number_of_live_instances_is_told_over_the_wall_and_nothing_el
     instance_id = await world.running()
     digest = (await world.instance(instance_id))["digest"]
     async with world.platform.database.connection(Scope(new_id("tnt"))) as connection:
-        cursor = await connection.execute("SELECT live_instances(%s, NULL) AS live", (digest,))
+        cursor = await select(connection, "SELECT live_instances(%s, NULL) AS live", (digest,))
         assert (await cursor.fetchone() or {})["live"] == 1
-        cursor = await connection.execute("SELECT current_setting('gpuaas.platform') AS platform")
+        cursor = await select(connection, "SELECT current_setting('gpuaas.platform') AS platform")
         assert (await cursor.fetchone() or {})["platform"] == "off"
-        cursor = await connection.execute("SELECT count(*) AS n FROM app_instances")
+        cursor = await select(connection, "SELECT count(*) AS n FROM app_instances")
         assert (await cursor.fetchone() or {})["n"] == 0

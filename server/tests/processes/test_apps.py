@@ -39,6 +39,14 @@ def test_it_calls_the_api_on_this_machine(tmp_path: Path, http: str, https: str,
     assert ("GPUAAS_CA_FILE" in made) is with_ca
 
 
+def test_it_knows_the_authority_of_the_registry_also_where_it_speaks_plain_http(tmp_path: Path) -> None:
+    wanted = settings(tmp_path, http_bind="127.0.0.1:8080")
+    authority = wanted.data_dir / "tls" / "ca.crt"
+    authority.parent.mkdir(parents=True)
+    authority.touch()
+    assert apps.environment(wanted, {})["GPUAAS_CA_FILE"] == str(authority.resolve())
+
+
 def test_nothing_is_started_where_nothing_is_wanted(tmp_path: Path) -> None:
     assert apps.are_wanted(settings(tmp_path))
     assert not apps.are_wanted(settings(tmp_path, platform_apps="none"))

@@ -16,8 +16,8 @@ EVIDENCE = {"baseline_sha256": "b" * 64}
 
 def answer(depth: str = "gone", **checks: dict[str, object]) -> dict[str, Any]:
     def told(name: str) -> dict[str, object]:
-        empty = {"found": [], "left": 0, "noted": [], "examined": 3, "problem": ""}
-        return {"name": name, "looked_for": FOOTPRINT.get(name, []), **empty, **checks.get(name, {})}
+        empty = {"found": [], "left": 0, "not_in_footprint": [], "examined": 3, "problem": ""}
+        return {"name": name, "entries": FOOTPRINT.get(name, []), **empty, **checks.get(name, {})}
 
     head = {"receipt_id": "rcp_1", "allocation_id": "alc_1", "depth": depth, "footprint_sha256": digest(FOOTPRINT)}
     return {**head, "looks": 1, "checks": [told(name) for name in CHECKS[depth]]}
@@ -45,9 +45,9 @@ def test_what_was_there_before_is_no_leftover() -> None:
 
 
 def test_what_is_only_noted_stays_a_note() -> None:
-    found = compare(ASKED, answer(ports={"noted": ["tcp 0.0.0.0:8888"]}), EVIDENCE)
+    found = compare(ASKED, answer(ports={"not_in_footprint": ["tcp 0.0.0.0:8888"]}), EVIDENCE)
     assert found.status == "clean"
-    assert next(check for check in found.checks if check.name == "ports").noted == ["tcp 0.0.0.0:8888"]
+    assert next(check for check in found.checks if check.name == "ports").not_in_footprint == ["tcp 0.0.0.0:8888"]
 
 
 def test_a_check_that_could_not_look_is_not_clean_and_a_leftover_weighs_more() -> None:
@@ -74,7 +74,7 @@ def test_a_cut_list_counts_whole() -> None:
         answer() | {"checks": None},
         answer() | {"checks": []},
         answer() | {"checks": [*answer()["checks"], answer()["checks"][0]]},
-        answer(units={"looked_for": ["other.service"]}),
+        answer(units={"entries": ["other.service"]}),
         answer(units={"found": [{"item": "x", "why": "y"}]}),
         answer(units={"left": -1}),
         answer(units={"left": True}),
@@ -108,7 +108,10 @@ json = st.recursive(
 )
 
 
-@given(st.sampled_from(CHECKS["gone"]), st.dictionaries(st.sampled_from(["found", "left", "noted", "problem"]), json))
+@given(
+    st.sampled_from(CHECKS["gone"]),
+    st.dictionaries(st.sampled_from(["found", "left", "not_in_footprint", "problem"]), json),
+)
 def test_no_answer_of_a_host_breaks_the_comparison_and_only_empty_ones_are_clean(
     name: str, changes: dict[str, object]
 ) -> None:

@@ -10,7 +10,7 @@ from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.receipts.compare import STOPPED, Comparison, InspectionRequest
 from gpuaas_server.receipts.footprint import digest, normalize
 from gpuaas_server.receipts.machine import ATTEMPTS, TRANSITIONS, InspectionReport, Retry, Snapshot, decide
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ASKED = InspectionRequest("rcp_1", "alc_1", "stopped", normalize({}), digest(normalize({})), None)
@@ -70,7 +70,7 @@ def test_a_host_that_has_not_heard_yet_which_certificates_ended_is_asked_again_u
 ) -> None:
     found = {name: [{"item": "certificate 7 still opens", "why": "revoked", "known": False}] for name in left}
     checks: list[dict[str, object]] = [
-        {"name": name, "looked_for": [], "found": found.get(name, []), "left": 0, "noted": [], "examined": 1}
+        {"name": name, "entries": [], "found": found.get(name, []), "left": 0, "not_in_footprint": [], "examined": 1}
         for name in STOPPED
     ]
     result: dict[str, object] = {"receipt_id": "rcp_1", "allocation_id": "alc_1", "depth": "stopped", "checks": checks}

@@ -88,7 +88,7 @@ async def test_accounts_that_were_named_at_the_launch_are_looked_for_when_the_in
     assert (await world.operation(gone))["status"] == "succeeded"
     listed = (await receipts_of(world, gone))[0]
     receipt = await world.admin.get(f"{world.path}/receipts/{listed['id']}")
-    looked_for = {check["name"]: check["looked_for"] for check in receipt["checks"]}
+    looked_for = {check["name"]: check["entries"] for check in receipt["checks"]}
     assert looked_for["users"] == ["echo", "ann"]
     refused = await world.create("second", 1, version="2.0.0", inputs={"greeting": "not a name"})
     assert (refused.status_code, refused.json()["code"]) == (422, "inputs_invalid")

@@ -11,6 +11,7 @@ from gpuaas_server.identity import signing_keys
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.pki import keys as platform_keys
 from gpuaas_server.processes.worker import KEY_SOURCES, build_worker, ensure_recurring_work
 from gpuaas_server.runtime import running_platform
@@ -18,6 +19,7 @@ from gpuaas_server.secrets import keys, private_keys
 from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
 from gpuaas_server.work import leases
 from tests_support.openbao import RunningOpenBao
+from tests_support.select import select
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 
@@ -42,7 +44,7 @@ def private_bytes(key: platform_keys.PrivateKey) -> bytes:
 
 async def custody(platform: Platform) -> dict[str, private_keys.Custody]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT id FROM platform_keys UNION SELECT id FROM signing_keys")
+        cursor = await select(connection, "SELECT id FROM platform_keys UNION SELECT id FROM signing_keys")
         ids = [row["id"] for row in await cursor.fetchall()]
         return await private_keys.custody_of(connection, ids)
 
@@ -93,7 +95,7 @@ async def test_a_rotation_of_the_secret_stores_key_wraps_the_platforms_keys_anew
     assert await work(keeper, keys.REWRAP) == 1
     assert {one.secret_key_id for one in (await custody(keeper)).values()} == {made.id}
     async with keeper.database.connection(PLATFORM) as connection:
-        page = await keys.secret_key_list(connection, None, 10)
+        page = await keys.secret_key_list(connection, PageRequest(None, 10))
     assert [(key.protects, key.retired_at is None) for key in page.items] == [(len(before), True), (0, False)]
     async with running_platform(keeper.settings) as fresh:
         assert await open_all(fresh) == before
@@ -147,7 +149,7 @@ async def test_a_retired_key_is_destroyed(keeper: Platform) -> None:
     assert old not in await custody(keeper)
     async with keeper.database.connection(PLATFORM) as connection:
         assert (await signing_keys.signing_key(keeper, connection))[0] == new.id
-        listed = (await signing_keys.signing_key_list(connection, None, 10)).items
+        listed = (await signing_keys.signing_key_list(connection, PageRequest(None, 10))).items
     assert [(key.id, key.custody) for key in listed] == [(new.id, made.custody), (old, "destroyed")]
 
 

@@ -9,6 +9,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import keys, queries, reconciler, service
 from gpuaas_server.secrets.envelope import SecretRef
@@ -16,6 +17,7 @@ from gpuaas_server.secrets.service import PreparedSecret, SecretOwner
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 from tests_support.openbao import RunningOpenBao
+from tests_support.select import select
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 OWNER = SecretOwner(new_id("tnt"), new_id("prj"), "test")
@@ -67,7 +69,10 @@ async def work(platform: Platform, kind: str) -> int:
 async def key_states(platform: Platform) -> list[tuple[bool, int]]:
     """(destroyed, how many values under it), newest first."""
     async with platform.database.connection(PLATFORM) as connection:
-        return [(row.retired_at is not None, row.protects) for row in await queries.key_list(connection, None, 9)]
+        return [
+            (row.retired_at is not None, row.protects)
+            for row in await queries.key_list(connection, PageRequest(None, 9))
+        ]
 
 
 async def test_what_is_kept_comes_back_version_by_version(keeper: Platform) -> None:
@@ -133,7 +138,7 @@ async def test_a_rotation_puts_everything_under_the_new_key_and_destroys_the_old
     assert await key_states(keeper) == [(False, 3), (True, 0)]
     assert [await opened(keeper, ref) for ref in kept] == [b"value 0", b"value 1", b"value 2"]
     async with keeper.database.connection(PLATFORM) as connection:
-        row = await (await connection.execute("SELECT count(sealed_key) AS n FROM secret_keys")).fetchone()
+        row = await (await select(connection, "SELECT count(sealed_key) AS n FROM secret_keys")).fetchone()
     assert row is not None
     assert row["n"] == (1 if keeper.settings.custody_backend == "builtin" else 0)
 

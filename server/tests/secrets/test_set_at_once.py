@@ -13,6 +13,7 @@ from tests_support import apps
 from tests_support.apps import AppSite
 from tests_support.openbao import RunningOpenBao
 from tests_support.projects import Recipient
+from tests_support.select import select
 
 TOKEN = {"key": "hub-token", "source": "given"}
 
@@ -92,7 +93,7 @@ async def test_who_asks_through_another_project_changes_nothing(
 
 async def secret_id(world: AppSite) -> str:
     async with world.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT secret_id FROM instance_secrets")
+        cursor = await select(connection, "SELECT secret_id FROM instance_secrets")
         return str((await cursor.fetchone() or {})["secret_id"])
 
 

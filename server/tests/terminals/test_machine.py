@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuaas_server.terminals.machine import SLACK, TRANSITIONS, End, HostTask, Snapshot, decide
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS = st.integers(-100, 100).map(lambda seconds: NOW + timedelta(seconds=seconds))
@@ -36,7 +36,7 @@ def test_what_has_not_ended_ends_or_waits_for_a_moment_that_comes(snapshot: Snap
         assert decision.until is not None
         assert decision.until > NOW
     else:
-        assert decision.sentence.endswith(".")
+        assert decision.message.endswith(".")
 
 
 def test_a_holder_that_stopped_renewing_is_not_waited_for() -> None:

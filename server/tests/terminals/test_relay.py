@@ -257,7 +257,7 @@ async def test_a_second_viewer_at_another_process_is_refused_and_ends_nothing(gr
         here.relays[stage.terminal["id"]] = stage.relay
         await stage.opens()
         told = await watched(ground, there, stage.terminal["id"])
-        assert told["sentence"] == "Somebody is at this terminal already."
+        assert told["message"] == "Somebody is at this terminal already."
         await stage.host.send(b"goes on")
         assert await stage.told() == b"goes on"
         assert await reason(stage) == "None"

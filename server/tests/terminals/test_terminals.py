@@ -14,6 +14,7 @@ from gpuaas_server.terminals.machine import End
 from gpuaas_server.terminals.reconciler import TerminalReconciler
 from tests_support.agents import Json, MovableClock, ssh_line
 from tests_support.grounds import EchoLab, work_off
+from tests_support.select import select
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ async def take(ground: EchoLab, terminal: Json, node_id: str = "") -> holder_lea
 
 async def audited(ground: EchoLab, action: str) -> list[dict[str, Any]]:
     async with ground.site.platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT * FROM audit_records WHERE action = %s ORDER BY id", (action,))
+        cursor = await select(connection, "SELECT * FROM audit_records WHERE action = %s ORDER BY id", (action,))
         return await cursor.fetchall()
 
 
@@ -82,7 +83,7 @@ async def test_what_the_host_says_is_why_it_did_not_open(ground: EchoLab) -> Non
     await work_off(ground.site.platform, TerminalReconciler())
     ended = await now(ground, terminal)
     assert (ended["status"], ended["reason"]) == ("ended", "not_opened")
-    assert ended["sentence"] == "A simulated host has no shell (terminal_not_offered)."
+    assert ended["message"] == "A simulated host has no shell (terminal_not_offered)."
 
 
 async def test_a_host_that_never_comes_is_given_up(ground: EchoLab, clock: MovableClock) -> None:

@@ -41,8 +41,11 @@ class Person:
     client: httpx.AsyncClient
     token: str
 
-    async def call(self, method: str, path: str, body: object = None) -> httpx.Response:
+    async def call(self, method: str, path: str, body: object = None, *, if_match: int | None = None) -> httpx.Response:
+        """`if_match`: only if the resource still has this generation."""
         headers = {"Authorization": f"Bearer {self.token}"}
+        if if_match is not None:
+            headers["If-Match"] = f'"{if_match}"'
         return await self.client.request(method, path, headers=headers, json=body)
 
     async def get(self, path: str) -> Json:

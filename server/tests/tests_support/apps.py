@@ -158,7 +158,7 @@ class AppSite:
     async def settle(self, answering: bool = True) -> None:
         """Run the worker, and let the host answer, until there is nothing to do at this time."""
         worker = build_worker(self.platform)
-        kinds = [kind for kind in worker._reconcilers if kind not in ("housekeeping", "node_liveness")]
+        kinds = [kind for kind in worker._steps if kind not in ("housekeeping", "node_liveness")]
         for _ in range(60):
             async with self.platform.database.connection(PLATFORM) as connection:
                 taken = await leases.take(connection, kinds, "test", self.clock(), 60, 20)
@@ -181,8 +181,8 @@ class AppSite:
         checks = []
         for name in CHECKS[spec["depth"]]:
             found = [{"item": one, "why": "active", "known": False} for one in self.left] if name == "units" else []
-            told = {"name": name, "looked_for": spec["footprint"].get(name, []), "found": found, "left": len(found)}
-            checks.append(told | {"noted": [], "examined": 1, "problem": ""})
+            told = {"name": name, "entries": spec["footprint"].get(name, []), "found": found, "left": len(found)}
+            checks.append(told | {"not_in_footprint": [], "examined": 1, "problem": ""})
         asked = {key: spec[key] for key in ("receipt_id", "allocation_id", "depth")}
         return asked | {"footprint_sha256": footprint_digest(spec["footprint"]), "looks": 1, "checks": checks}
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import httpx
 
+from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
 from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
-from gpuaas_server.artifacts.reconciler import ArtifactCheckReconciler, PublishIntentReconciler
+from gpuaas_server.artifacts.reconciler import PublishIntentReconciler
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Person, Site, opened
+from tests_support.select import select
 
 Json = dict[str, Any]
 
@@ -42,7 +44,7 @@ class Workshop:
     async def intend(self, kind: str = "blob", name: str = "tool", **more: object) -> Json:
         return await self.admin.post(f"{self.path}/publish-intents", {"kind": kind, "name": name, **more})
 
-    async def upload(self, intent: Json, content: bytes) -> httpx.Response:
+    async def upload(self, intent: Json, content: Any) -> httpx.Response:
         """To where the intent says, as it says."""
         ticket = intent["upload"]
         headers = dict(ticket["headers"])
@@ -53,6 +55,14 @@ class Workshop:
         async with httpx.AsyncClient(timeout=60) as outside:
             return await outside.request(ticket["method"], ticket["url"], content=content, headers=headers)
 
+    async def parts(self, intent: Json, **wanted: int) -> Json:
+        return await self.admin.post(f"{self.path}/publish-intents/{intent['id']}/parts", wanted)
+
+    async def upload_part(self, part: Json, content: object) -> httpx.Response:
+        """One part, to where it belongs. `content` is the blob, or other bytes than its own."""
+        sent = content[part["offset"] :][: part["size_bytes"]] if isinstance(content, bytes) else content
+        return await self.upload({"upload": part["upload"]}, sent)
+
     async def complete(self, intent: Json, digest: str) -> httpx.Response:
         body = {"digest": digest}
         return await self.admin.call("POST", f"{self.path}/publish-intents/{intent['id']}/complete", body)
@@ -60,21 +70,32 @@ class Workshop:
     async def intent(self, intent: Json) -> Json:
         return await self.admin.get(f"{self.path}/publish-intents/{intent['id']}")
 
+    async def work_on(self, kind: str) -> None:
+        """Run the due work of one kind."""
+        for reconciler in self._reconcilers():
+            for subject in await self._due(reconciler.kind) if reconciler.kind == kind else ():
+                await self._step(reconciler, subject)
+
     async def work(self) -> None:
         """Run all due work of this project with the real reconcilers."""
-        settings = self.platform.settings
-        for reconciler in (
-            PublishIntentReconciler(settings),
-            ArtifactCheckReconciler(),
-            ArtifactDeleteReconciler(settings),
-        ):
+        for reconciler in self._reconcilers():
             for subject in await self._due(reconciler.kind):
                 await self._step(reconciler, subject)
 
+    def _reconcilers(self) -> tuple[Any, ...]:
+        settings = self.platform.settings
+        return (
+            PublishIntentReconciler(settings),
+            ArtifactCheckReconciler(),
+            ArtifactDeleteReconciler(settings),
+        )
+
     async def _due(self, kind: str) -> list[str]:
         async with self.platform.database.connection(PLATFORM) as connection:
-            cursor = await connection.execute(
-                "SELECT subject FROM work_items WHERE kind = %s AND run_at <= %s", (kind, self.platform.clock())
+            cursor = await select(
+                connection,
+                "SELECT subject FROM work_items WHERE kind = %s AND run_at <= %s",
+                (kind, self.platform.clock()),
             )
             return [row["subject"] for row in await cursor.fetchall()]
 

@@ -27,8 +27,9 @@ class S3Server:
     secret_key: str
     process: subprocess.Popen[bytes]
 
-    def bucket(self, secret_key: str | None = None) -> Bucket:
-        return Bucket(f"{self.url}/{BUCKET}", "us-east-1", ACCESS_KEY, secret_key or self.secret_key)
+    def bucket(self, secret_key: str | None = None, url: str | None = None) -> Bucket:
+        """The bucket, also as it is reached by another `url`."""
+        return Bucket(f"{url or self.url}/{BUCKET}", "us-east-1", ACCESS_KEY, secret_key or self.secret_key)
 
     def kept(self) -> list[bytes]:
         """The bytes of every object in the bucket, seen from behind: not by the protocol that is tested."""
@@ -50,7 +51,7 @@ class S3Server:
 
 
 @contextmanager
-def running_s3(directory: Path, secret_key: str) -> Iterator[S3Server]:
+def running_s3(directory: Path, secret_key: str, volume_mib: int = 64, volumes: int = 10) -> Iterator[S3Server]:
     program = part("weed")
     keys = directory / "s3.json"
     who = {
@@ -63,8 +64,8 @@ def running_s3(directory: Path, secret_key: str) -> Iterator[S3Server]:
     ports = {kind: free_port() for kind in kinds}
     command = [program, "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
     command += [f"-{kind}={port}" for kind, port in ports.items()]
-    command += [f"-s3.config={keys}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=10"]
-    command += ["-master.telemetry=false", "-master.volumeSizeLimitMB=64"]
+    command += [f"-s3.config={keys}", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-volume.max={volumes}"]
+    command += ["-master.telemetry=false", f"-master.volumeSizeLimitMB={volume_mib}"]
     with (directory / "s3.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=directory)
     url, filer = f"http://127.0.0.1:{ports['s3.port']}", f"http://127.0.0.1:{ports['filer.port']}"

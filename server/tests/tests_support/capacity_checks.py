@@ -3,6 +3,7 @@
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.fleet import ACTOR
+from tests_support.select import select
 
 _HELD = (
     "EXISTS (SELECT 1 FROM allocation_resource_claims c WHERE c.node_id = s.node_id AND c.released_at IS NULL"
@@ -12,7 +13,7 @@ _HELD = (
 
 async def rows(platform: Platform, query: str, *values: object) -> list[dict[str, object]]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query, values)
+        cursor = await select(connection, query, values)
         return list(await cursor.fetchall())
 
 

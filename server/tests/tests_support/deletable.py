@@ -18,6 +18,7 @@ from tests_support.agents import Json, Person, ssh_line
 from tests_support.apps import AppSite
 from tests_support.artifacts import Workshop
 from tests_support.projects import PASSWORD, Recipient
+from tests_support.select import select
 
 CONTENT = b"bytes of a tool\n" * 1000
 
@@ -39,9 +40,10 @@ class Furnished:
 async def place_tables(platform: Platform) -> dict[str, set[str]]:
     """Every table with a tenant or project in it, and which of the two columns it has: read from the database itself."""
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(
+        cursor = await select(
+            connection,
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
-            " AND column_name IN ('tenant_id', 'project_id')"
+            " AND column_name IN ('tenant_id', 'project_id')",
         )
         found: dict[str, set[str]] = {}
         for row in await cursor.fetchall():
@@ -55,9 +57,7 @@ async def rows_of(platform: Platform, column: str, place: str) -> dict[str, int]
     tables = [name for name, columns in (await place_tables(platform)).items() if column in columns]
     async with platform.database.connection(PLATFORM) as connection:
         for table in sorted(tables):
-            cursor = await connection.execute(
-                f'SELECT count(*) AS n FROM "{table}" WHERE {column} = %s'.encode(), (place,)
-            )
+            cursor = await select(connection, f'SELECT count(*) AS n FROM "{table}" WHERE {column} = %s', (place,))
             row = await cursor.fetchone()
             if row and row["n"]:
                 counts[table] = int(row["n"])
@@ -66,7 +66,7 @@ async def rows_of(platform: Platform, column: str, place: str) -> dict[str, int]
 
 async def lines(platform: Platform, query: str, *values: object) -> list[str]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query.encode(), values)
+        cursor = await select(connection, query, values)
         return [str(row["line"]) for row in await cursor.fetchall()]
 
 

@@ -8,6 +8,7 @@ from gpuaas_server.capacity.service import DiscoveredSlot, PlacementRequest
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
+from tests_support.select import select
 
 MODEL = "NVIDIA H100 80GB HBM3"
 ACTOR = system_actor("test", "correlation-of-a-test")
@@ -71,8 +72,10 @@ async def claim(platform: Platform, request: PlacementRequest) -> list[tuple[str
 
 async def give_back(platform: Platform, allocation_id: str, gpus: int) -> None:
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        cursor = await tx.connection.execute(
-            "SELECT DISTINCT node_id FROM allocation_resource_claims WHERE allocation_id = %s", (allocation_id,)
+        cursor = await select(
+            tx.connection,
+            "SELECT DISTINCT node_id FROM allocation_resource_claims WHERE allocation_id = %s",
+            (allocation_id,),
         )
         row = await cursor.fetchone()
         assert row is not None

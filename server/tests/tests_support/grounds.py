@@ -16,7 +16,8 @@ from gpuaas_server.receipts.compare import CHECKS
 from gpuaas_server.receipts.proof import ReceiptsVerdict
 from gpuaas_server.receipts.service import Teardown, TeardownTarget
 from gpuaas_server.work import leases
-from gpuaas_server.work.worker import Reconciler, Worker
+from gpuaas_server.work.reconcilers import Reconciler
+from gpuaas_server.work.worker import Worker
 from tests_support import agents
 from tests_support.agents import Host, Json, Site, inventory, slot
 
@@ -58,9 +59,9 @@ class EchoLab:
 
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
-            judgement = proof.judge(await proof.load_proof(tx.connection, operation), tx.now)
-            await proof.store_judgement(tx, judgement)
-        return judgement.verdict
+            decision = proof.decide_proof(await proof.load_proof(tx.connection, operation), tx.now)
+            await proof.store_decision(tx, decision)
+        return decision.verdict
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:
         async with self.transaction() as tx:
@@ -89,7 +90,7 @@ class EchoLab:
 def inspected(spec: Json, **checks: Json) -> dict[str, Any]:
     """As the agent answers; `checks` are what it found."""
     text = json.dumps(spec["footprint"], sort_keys=True, separators=(",", ":"))
-    empty: Json = {"found": [], "left": 0, "noted": [], "examined": 1, "problem": ""}
+    empty: Json = {"found": [], "left": 0, "not_in_footprint": [], "examined": 1, "problem": ""}
     return {
         "receipt_id": spec["receipt_id"],
         "allocation_id": spec["allocation_id"],
@@ -97,7 +98,7 @@ def inspected(spec: Json, **checks: Json) -> dict[str, Any]:
         "footprint_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "looks": 1,
         "checks": [
-            {"name": name, "looked_for": spec["footprint"].get(name, []), **empty, **checks.get(name, {})}
+            {"name": name, "entries": spec["footprint"].get(name, []), **empty, **checks.get(name, {})}
             for name in CHECKS[spec["depth"]]
         ],
     }

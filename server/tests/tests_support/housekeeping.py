@@ -6,11 +6,12 @@ from gpuaas_server.housekeeping import reconciler
 from gpuaas_server.housekeeping.reconciler import HousekeepingReconciler
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from tests_support.select import select
 
 
 async def column(platform: Platform, query: str) -> list[object]:
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query.encode())
+        cursor = await select(connection, query)
         return [next(iter(row.values())) for row in await cursor.fetchall()]
 
 

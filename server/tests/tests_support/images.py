@@ -67,8 +67,9 @@ class RegistrySite:
 
 def push_image(repository: Repository, layers: int = 2) -> str:
     """An image of random bytes; the digest of its manifest."""
-    config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}).encode()
     contents = [os.urandom(20_000) for _ in range(layers)]
+    rootfs = {"type": "layers", "diff_ids": [digest_of(one) for one in contents]}
+    config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": rootfs}).encode()
     described = [described_blob("application/vnd.oci.image.layer.v1.tar", one) for one in contents]
     for content in (config, *contents):
         repository.push_blob(content)

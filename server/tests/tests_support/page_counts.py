@@ -6,10 +6,10 @@ from gpuaas_server.kernel.database import Connection
 
 
 class CountingConnection:
-    """A connection that adds up the pages which each statement touched, in plain and in typed queries."""
+    """A connection that counts statements and adds up the pages which each touched, in plain and in typed queries."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection, self.pages = connection, 0
+        self.connection, self.pages, self.statements = connection, 0, 0
 
     async def execute(self, statement: str, parameters: Any = ()) -> Any:
         await self.count(statement, parameters)
@@ -19,10 +19,11 @@ class CountingConnection:
         return _CountingCursor(self, self.connection.cursor(row_factory=row_factory))
 
     async def count(self, statement: str, parameters: Any) -> None:
+        self.statements += 1
         explained = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"
         row = await (await self.connection.execute(explained, parameters)).fetchone()
         assert row is not None
-        plan = row["QUERY PLAN"][0]["Plan"]
+        plan = row[0][0]["Plan"]
         self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 PARTS = Path(__file__).parents[3] / "var" / "parts" / "bin"
-_FROM = dict.fromkeys(("docker-registry", "ssh-keygen"), "tools/setup, as root on Debian,")
+_FROM = dict.fromkeys(("docker-registry", "ssh-keygen"), "tools/setup, as root on Debian,") | dict.fromkeys(
+    ("qemu-system-x86_64", "qemu-img"), "GPUAAS_TEST_SLOW=1 tools/test-parts, as root on Debian,"
+)
 
 
 def part(name: str) -> str:

@@ -18,6 +18,7 @@ from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.http.edge import Edge
 from gpuaas_server.kernel.http.problems import install_problem_handlers
+from gpuaas_server.kernel.http.routers import add_routes
 from gpuaas_server.projects import endpoints as projects
 from gpuaas_server.wiring import connect_hooks
 
@@ -51,9 +52,8 @@ def build(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.gate = IdentityGate(platform)
     install_problem_handlers(app)
-    for room in (identity, projects, members, catalog, audit):
-        app.include_router(room.router, prefix="/api/v1")
-    app.include_router(identity.well_known)
+    nouns = (identity, projects, members, catalog, audit)
+    add_routes(app.router, *(noun.router for noun in nouns), identity.well_known)
     app.add_middleware(Edge, max_body_bytes=100_000)
     return app
 

@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Json, Person, Site, inventory, slot
+from tests_support.select import select
 
 PASSWORD = "correct horse battery"
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
@@ -44,7 +45,7 @@ class Project:
 
     async def sql(self, statement: str, *values: object) -> list[Json]:
         async with self.site.platform.database.connection(PLATFORM) as connection:
-            cursor = await connection.execute(statement, values)
+            cursor = await select(connection, statement, values)
             return list(await cursor.fetchall()) if cursor.description else []
 
 

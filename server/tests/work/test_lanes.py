@@ -95,14 +95,15 @@ def test_releases_of_one_tenant_leave_interactive_slots() -> None:
     assert [one.id for one in chosen[Lane.INTERACTIVE]] == ["w90"]
 
 
-async def test_every_kind_of_work_has_a_lane_and_a_reconciler(platform: Platform) -> None:
-    assert set(build_worker(platform)._reconcilers) == set(LANE_OF_KIND)
+async def test_every_kind_of_work_has_a_lane_and_a_worker_step(platform: Platform) -> None:
+    assert set(build_worker(platform)._steps) == set(LANE_OF_KIND)
 
 
 async def test_a_worker_step_is_found_by_its_name_and_its_module(platform: Platform) -> None:
-    for step in map(type, build_worker(platform)._reconcilers.values()):
-        assert step.__name__.endswith("Reconciler"), step
-        assert step.__module__.rsplit(".", 1)[-1].endswith("reconciler"), step
+    for step in map(type, build_worker(platform)._steps.values()):
+        role = "reconciler" if hasattr(step, "decide") else "job"
+        assert step.__name__.lower().endswith(role), step
+        assert step.__module__.rsplit(".", 1)[-1].removesuffix("s").endswith(role), step
 
 
 def test_the_page_says_what_the_table_says() -> None:

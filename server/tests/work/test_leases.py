@@ -13,6 +13,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.work import leases
 from gpuaas_server.work.leases import Lease, LeaseLost
 from gpuaas_server.work.worker import Worker
+from tests_support.select import select
 
 ACTOR = system_actor("test", "correlation-of-a-test")
 KIND = "errand"
@@ -55,6 +56,30 @@ async def test_work_enqueued_during_a_lease_makes_the_row_run_again(platform: Pl
     await ask(platform, "s")
     await finish(platform, lease)
     assert [again.subject for again in await take(platform, "w")] == ["s"]
+
+
+async def wake(platform: Platform, *subjects: str) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await leases.wake(tx, KIND, subjects)
+
+
+async def test_woken_work_is_due_at_once_and_what_nobody_asked_for_is_not_made(platform: Platform) -> None:
+    await ask(platform, "later", run_at=utc_now() + timedelta(hours=1))
+    assert await take(platform, "w") == []
+    await wake(platform, "later", "nobody's")
+    (lease,) = await take(platform, "w")
+    assert lease.subject == "later"
+    await wake(platform, "later")
+    await finish(platform, lease)
+    assert len(await take(platform, "w")) == 1, "what was woken during the lease runs again"
+
+
+async def test_waking_does_not_wait_for_whoever_applies_the_row(platform: Platform) -> None:
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w")
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        assert lease.id in await leases.ours(await leases.guard(tx, [lease]))
+        await asyncio.wait_for(wake(platform, "s"), 20)
 
 
 async def test_finished_work_is_gone(platform: Platform) -> None:
@@ -182,8 +207,8 @@ async def test_the_pause_after_failures_grows_and_the_reason_is_kept(platform: P
         (lease,) = await take(platform, "w")
         await worker._handle(lease)
         async with platform.database.connection(PLATFORM) as connection:
-            cursor = await connection.execute(
-                "SELECT run_at - now() AS pause, attempts, last_error, leased_by FROM work_items"
+            cursor = await select(
+                connection, "SELECT run_at - now() AS pause, attempts, last_error, leased_by FROM work_items"
             )
             row = (await cursor.fetchall())[0]
         assert (row["last_error"], row["leased_by"]) == ("RuntimeError: the world is not ready", None)

@@ -11,8 +11,9 @@ from typing import Any
 
 import httpx
 
-from gpuaas_catalogue.images.layouts import MANIFEST_TYPE, ImageLayout
+from gpuaas_catalogue.images.layouts import MANIFEST_TYPE
 from gpuaas_lab import Host
+from gpuaas_sdk.image_layouts import ImageLayout
 from system_support.catalogue.proofs import HANG, Endpoint, wait_until_ready
 from tests_support.parts import part
 

@@ -1,16 +1,14 @@
 """What a user does with an app of the catalogue. Each function takes its endpoint, and fails if the app does not work."""
 
-import json
 import re
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 from openai import AuthenticationError, OpenAI
-from websockets.sync.client import connect
+
+from gpuaas_lab.demo import notebook_kernel
 
 HANG = 90.0  # seconds, after which nobody waits any more
 
@@ -49,39 +47,7 @@ def _status(endpoint: Endpoint, path: str) -> str:
 
 def execute_in_kernel(endpoint: Endpoint, code: str) -> str:
     """Start a kernel of a notebook server, run the code in it and return its result as text."""
-    headers = {"Authorization": f"token {endpoint.token}"}
-    with httpx.Client(base_url=endpoint.url, headers=headers, timeout=HANG) as client:
-        started = client.post("/api/kernels", json={"name": "python3"})
-        assert started.status_code == 201, started.text
-        kernel = started.json()["id"]
-        try:
-            address = f"ws://{endpoint.address}:{endpoint.port}/api/kernels/{kernel}/channels"
-            with connect(address, additional_headers=headers, open_timeout=HANG) as channel:
-                return _execute(channel, code)
-        finally:
-            assert client.delete(f"/api/kernels/{kernel}").status_code == 204
-
-
-def _execute(channel: Any, code: str) -> str:
-    message = uuid.uuid4().hex
-    header = {
-        "msg_id": message,
-        "msg_type": "execute_request",
-        "username": "",
-        "session": uuid.uuid4().hex,
-        "version": "5.3",
-    }
-    content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-    asked = {"header": header, "parent_header": {}, "metadata": {}, "content": content, "channel": "shell"}
-    channel.send(json.dumps(asked))
-    deadline = time.monotonic() + HANG
-    while True:
-        answer = json.loads(channel.recv(timeout=max(deadline - time.monotonic(), 0.1)))
-        if answer["parent_header"].get("msg_id") != message:
-            continue
-        if answer["msg_type"] == "execute_result":
-            return str(answer["content"]["data"]["text/plain"])
-        assert answer["msg_type"] != "error", answer["content"]
+    return notebook_kernel.execute_in_kernel(endpoint.address, endpoint.port, endpoint.token, code)
 
 
 @dataclass(frozen=True)
@@ -133,6 +99,20 @@ def is_refused(endpoint: Endpoint, model: str) -> bool:
     except AuthenticationError:
         return True
     return False
+
+
+def routes(endpoint: Endpoint) -> set[tuple[str, str]]:
+    """List the methods and paths that a server describes itself, by OpenAPI."""
+    answer = endpoint.get("/openapi.json")
+    assert answer.status_code == 200, answer.text
+    listed: dict[str, dict[str, object]] = answer.json()["paths"]
+    return {(method.upper(), path) for path, methods in listed.items() for method in methods}
+
+
+def status_of(endpoint: Endpoint, method: str, path: str, token: str) -> int:
+    """Send an empty request with this token, and return the status of the answer."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.request(method, f"{endpoint.url}{path}", headers=headers, timeout=HANG).status_code
 
 
 def counters(endpoint: Endpoint, path: str = "/metrics") -> dict[str, float]:

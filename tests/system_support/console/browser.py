@@ -20,12 +20,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000.0  # milliseconds; a guard against hanging, not a promise
+TIMEOUT_MS = 60_000.0  # milliseconds; a guard against hanging, not a promise
 SHELL = "#main"  # what is behind the login
 NOBODY_YET = "/api/v1/auth/session"  # whoever comes is asked for first, and 401 is the answer
 
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @contextmanager
@@ -64,7 +64,7 @@ class Visitor:
         expect(self.page.locator(f"{SHELL} h1").first).to_be_visible()
         expect(self.page.locator(f"{SHELL} .mantine-Loader-root:visible")).to_have_count(0)
 
-    def sees(self, text: str, seconds: float = PATIENCE / 1000) -> None:
+    def sees(self, text: str, seconds: float = TIMEOUT_MS / 1000) -> None:
         expect(self.page.locator("main").get_by_text(text).first).to_be_visible(timeout=seconds * 1000)
 
     def button(self, action: str) -> Locator:
@@ -122,7 +122,7 @@ def visitor(
         reduced_motion="reduce",
         locale="en-GB",
     ) as context:
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT_MS)
         made = Visitor(context.new_page(), url)
         made.page.on("console", lambda message: _note(made, message))
         made.page.on("pageerror", lambda error: made.complaints.append(f"error on the page: {error}"))

@@ -131,10 +131,14 @@ def _calls(group: str, method: str, function: FunctionType) -> list[str]:
         return []
     if (group, method) == ("instances", BY_VERB):
         return [f"instances.{inspect.getclosurevars(function).nonlocals['verb']}"]
-    if known.__module__ == "gpuaas_sdk.generated.sync":
+    if any(_is_generated(vars(one).get(method)) for one in kind.__mro__):  # also where the SDK's own class overrides it
         return [f"{group}.{method}"]
     inner = {name for code in _with_inner(known.__code__) for name in code.co_names}
     return [call for one in sorted(inner - {method}) for call in _calls(group, one, known)]
+
+
+def _is_generated(known: object) -> bool:
+    return getattr(known, "__module__", None) == "gpuaas_sdk.generated.sync"
 
 
 def _groups() -> dict[str, type]:

@@ -44,7 +44,7 @@ def unexplained(table: list[Row]) -> list[str]:
     explained = {(name, place) for name, place, _ in reasons()}
     where = "tests/system_support/parity/reasons.py"
     silent = [
-        f"{name} is not in the {place}: add it there, or a reason to {where}"
+        f"{name} is not in the {place}: add it there (CONTRIBUTING.md has the recipe), or a reason to {where}"
         for name, place in sorted(missing - explained)
     ]
     stale = [f"{name} is in the {place}: remove the reason from {where}" for name, place in sorted(explained - missing)]

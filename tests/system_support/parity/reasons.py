@@ -27,9 +27,10 @@ ABSENCES = (
             "agent_task_poll",
             "agent_task_progress",
             "agent_task_result",
+            "artifact_pull",
         ),
         (CLI, CONSOLE),
-        "The protocol of node agents; nobody but a node can sign such a request.",
+        "For hosts: a node signs with its own key, or pulls by a runtime secret, which no person has.",
     ),
     Absence(
         (
@@ -46,19 +47,15 @@ ABSENCES = (
             "operation_secret_read",
             "instance_health_report",
             "app_usage_report",
+            "app_usage_access",
         ),
         (CLI, CONSOLE),
         "For an app's controller, which holds a lease; the SDK's controller framework calls them.",
     ),
     Absence(
-        ("artifact_pull",),
+        ("health", "ready", "metrics", "auth_jwks", "provided_app_report"),
         (CLI, CONSOLE),
-        "For a host that pulls by a runtime secret, which no person has.",
-    ),
-    Absence(
-        ("health", "ready", "metrics", "auth_jwks"),
-        (CLI, CONSOLE),
-        "For monitoring, load balancers and whoever checks our tokens.",
+        "For monitoring, load balancers, whoever checks our tokens, and the process that provides the platform's apps.",
     ),
     Absence(
         ("auth_session_create", "auth_session_show", "auth_session_end"),
@@ -85,9 +82,9 @@ ABSENCES = (
     ),
     Absence(("app_show",), (CLI,), "`apps list --published` has the same fields, `apps show` more of the catalog's."),
     Absence(
-        ("publish_intent_cancel",),
-        (CLI,),
-        "`artifacts publish` ends what it begins; what is left over after a crash expires by itself.",
+        ("publish_intent_parts", "publish_intent_upload_part"),
+        (CONSOLE,),
+        "A browser sends a file of up to 2 GiB as a whole; the form says that the command sends larger ones, in parts.",
     ),
     Absence(
         ("ssh_ca_show",),

@@ -1,7 +1,8 @@
-"""Builds an image in two layers: the Debian base, which all images share, and the app.
+"""Builds an image in layers: the Debian base, which all images share, the wheels, and what the recipe adds itself.
 
-The same recipe on the same packages gives the same digest. Bytecode is compiled by the image's own Python, in a fixed order
-and with a fixed hash seed, because a container with a read-only root file system would compile at every start.
+Wheels may have gigabytes, and are built and pushed again only when they change. The same recipe on the same packages gives
+the same digest. Bytecode is compiled by the image's own Python, in a fixed order and with a fixed hash seed, because a
+container with a read-only root file system would compile at every start.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,13 +19,15 @@ from gpuaas_catalogue.images.cache import BuildCache
 from gpuaas_catalogue.images.debian import DebianBase
 from gpuaas_catalogue.images.errors import BuildFailed
 from gpuaas_catalogue.images.layers import Layer, write_layer
-from gpuaas_catalogue.images.layouts import ImageLayout, write_layout
+from gpuaas_catalogue.images.layouts import write_layout
 from gpuaas_catalogue.images.recipes import UID, Recipe
 from gpuaas_catalogue.images.wheels import PLACE, install_wheels
+from gpuaas_sdk.image_layouts import ImageLayout
 
-# A change of what the builder does to the same inputs gets another number, and so another place in the cache.
-_BUILDER = 2
+# Increase this number when the builder makes something else from the same inputs: the image then gets a new cache key.
+_BUILDER = 3
 _TIMEOUT = 600.0
+Progress = Callable[[str], None]
 _PATH = "/opt/app/bin:/opt/launch:/usr/local/bin:/usr/bin:/bin"
 # Runs in a mount namespace of its own, so that a killed builder leaves no mount.
 _COMPILE = """set -e
@@ -42,7 +46,7 @@ _ACCOUNTS = {
 
 def image_key(recipe: Recipe, base: DebianBase) -> str:
     """Return the name of the image in the cache: what it is made from, as a hash."""
-    made_from = [_BUILDER, recipe.digest, base.digest]
+    made_from = [_BUILDER, recipe.digest, base.with_packages(recipe.packages).digest]
     return f"{recipe.name}-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}"
 
 
@@ -51,32 +55,74 @@ def base_key(base: DebianBase) -> str:
     return f"base-{_BUILDER}-{base.digest[:16]}"
 
 
-def ensure_image(recipe: Recipe, base: DebianBase, cache: BuildCache) -> ImageLayout:
-    """Return the image from the cache; build it first if it is not there."""
-    return ImageLayout(cache.ensure(image_key(recipe, base), partial(_build_image, recipe, base, cache)))
+def find_image(recipe: Recipe, base: DebianBase, cache: BuildCache) -> ImageLayout | None:
+    """Return the image if it is in the cache."""
+    folder = cache.find(image_key(recipe, base))
+    return None if folder is None else ImageLayout(folder)
 
 
-def _build_image(recipe: Recipe, base: DebianBase, cache: BuildCache, target: Path) -> None:
+def ensure_image(
+    recipe: Recipe, base: DebianBase, cache: BuildCache, progress: Progress = lambda line: None
+) -> ImageLayout:
+    """Return the image from the cache; build it first if it is not there. `progress` gets a line for each part."""
+    build = partial(_build_image, recipe, base, cache, progress)
+    return ImageLayout(cache.ensure(image_key(recipe, base), build))
+
+
+def _build_image(recipe: Recipe, base: DebianBase, cache: BuildCache, progress: Progress, target: Path) -> None:
     if base.python != recipe.python:
         raise BuildFailed(
-            f"{recipe.name} is for Python {recipe.python}, and the base has {base.python}.",
-            "Take a base of the release that the recipe is for.",
+            f"{recipe.name} is for Python {recipe.python}, but the base has {base.python}.",
+            "Use a base of the release that the recipe is for.",
         )
+    progress(f"Building the base from {len(base.packages)} Debian packages.")
     shared = cache.ensure(base_key(base), partial(_build_base, base))
-    blobs, root = target / "blobs/sha256", target / "root"
-    blobs.mkdir(parents=True)
-    below = Layer(**json.loads((shared / "layer.json").read_text()))
-    os.link(shared / "layer", blobs / below.digest.removeprefix("sha256:"))
-    install_wheels(recipe.requirements, root, recipe.python)
+    below = [_stored_layer(shared)]
+    if recipe.requirements is not None:
+        build = partial(_build_wheels, recipe.requirements, recipe.python, shared / "root", progress)
+        below.append(_stored_layer(cache.ensure(_wheels_key(recipe.requirements, base), build)))
+    progress("Writing the layer of the recipe's own files.")
+    root = target / "root"
+    _add_packages(base, base.with_packages(recipe.packages), root)
     for name, file in recipe.own_files():
         _copy(file, root / name)
     for name in recipe.folders:
         (root / name.lstrip("/")).mkdir(parents=True, exist_ok=True)
-    _compile(shared / "root", root / PLACE, recipe.python, [f"/{PLACE}/lib"])
+    blobs = target / "blobs/sha256"
+    blobs.mkdir(parents=True)
     above = write_layer(target / "layer", root, _everything_below(root), recipe.folders, UID)
     (target / "layer").rename(blobs / above.digest.removeprefix("sha256:"))
     shutil.rmtree(root)
-    write_layout(target, [below, above], _settings(recipe))
+    for layer, file in below:
+        os.link(file, blobs / layer.digest.removeprefix("sha256:"))
+    write_layout(target, [*(layer for layer, _ in below), above], _settings(recipe))
+
+
+def _stored_layer(folder: Path) -> tuple[Layer, Path]:
+    """Return a layer that is kept in a folder of the cache, and its file."""
+    return Layer(**json.loads((folder / "layer.json").read_text())), folder / "layer"
+
+
+def _store_layer(folder: Path, root: Path) -> None:
+    layer = write_layer(folder / "layer", root, _everything_below(root))
+    (folder / "layer.json").write_text(json.dumps(asdict(layer)))
+
+
+def _wheels_key(requirements: Path, base: DebianBase) -> str:
+    made_from = [_BUILDER, hashlib.sha256(requirements.read_bytes()).hexdigest(), base.digest]
+    return f"wheels-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}"
+
+
+def _build_wheels(requirements: Path, python: str, below: Path, progress: Progress, target: Path) -> None:
+    root = target / "root"
+    root.mkdir()
+    progress("Downloading and installing the wheels.")
+    install_wheels(requirements, root, python)
+    progress("Compiling their bytecode.")
+    _compile(below, root / PLACE, python, [f"/{PLACE}/lib"])
+    progress("Writing the layer of the wheels.")
+    _store_layer(target, root)
+    shutil.rmtree(root)
 
 
 def _build_base(base: DebianBase, target: Path) -> None:
@@ -91,8 +137,19 @@ def _build_base(base: DebianBase, target: Path) -> None:
     for name, text in {**_ACCOUNTS, "var/lib/dpkg/status": base.status()}.items():
         (root / name).write_text(text)
     _compile(root, None, base.python, [f"/usr/lib/python{base.python}"])
-    layer = write_layer(target / "layer", root, _everything_below(root))
-    (target / "layer.json").write_text(json.dumps(asdict(layer)))
+    _store_layer(target, root)
+
+
+def _add_packages(base: DebianBase, wanted: DebianBase, root: Path) -> None:
+    """Add the files of the packages that the base does not have, if there are any."""
+    if wanted == base:
+        return
+    for path in sorted(set(wanted.files()) - set(base.files())):
+        if (source := wanted.source(path)) is not None:
+            _copy(source, root / path)
+    listed = root / "var/lib/dpkg/status"
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    listed.write_text(wanted.status())
 
 
 def _copy(source: Path, target: Path) -> None:

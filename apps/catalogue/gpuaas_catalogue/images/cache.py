@@ -1,6 +1,6 @@
 """Folders that are built once on a machine. A folder with its final name is complete: one rename gives it the name.
 
-The kernel lets go of the lock of a builder that died, and the next one removes what it left.
+The kernel releases the lock of a builder that died, and the next one removes what it left.
 """
 
 import fcntl
@@ -22,15 +22,23 @@ KEPT_SECONDS = 7 * 24 * 3600.0
 class BuildCache:
     folder: Path
 
-    def ensure(self, name: str, build: Callable[[Path], None]) -> Path:
-        """Return the folder of this name; if there is none, `build` fills a new one."""
+    def find(self, name: str) -> Path | None:
+        """Return the folder of this name if it is complete."""
         done = self.folder / name
         if not done.is_dir():
-            with self._locked(name):
-                if not done.is_dir():
-                    self._build(done, build)
+            return None
         os.utime(done)
         return done
+
+    def ensure(self, name: str, build: Callable[[Path], None]) -> Path:
+        """Return the folder of this name; if there is none, `build` fills a new one."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        with self._locked(name):
+            if self.find(name) is None:
+                self._build(self.folder / name, build)
+        return self.folder / name
 
     def prune(self) -> list[Path]:
         """Remove what was not used for a week."""
@@ -59,7 +67,9 @@ class BuildCache:
         try:
             while not _try_lock(handle):
                 if time.monotonic() > deadline:
-                    raise BuildFailed(f"Another process has built {name} for {WAIT_SECONDS:g} s.", "Try again later.")
+                    raise BuildFailed(
+                        f"Another process has been building {name} for {WAIT_SECONDS:g} s.", "Try again later."
+                    )
                 time.sleep(0.1)
             yield
         finally:

@@ -7,7 +7,7 @@ and keys of the installation are left behind. Set-user-ID bits are dropped when 
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,8 @@ PACKAGES = (
     "sed",
     "tzdata",
 )
+# What every root file system has. Some recipes name further packages: one that is made here has those as well.
+INSTALLED = (*PACKAGES, "libnuma1", "util-linux")
 # Packages that others name for their installation only.
 _OF_THE_INSTALLATION = frozenset({"debconf", "dpkg", "init-system-helpers", "perl-base", "tar", "adduser", "passwd"})
 _LEFT_OUT = re.compile(
@@ -84,6 +86,10 @@ class DebianBase:
         places = (root / path for root in self.roots)
         return next((place for place in places if place.is_symlink() or place.exists()), None)
 
+    def with_packages(self, names: Sequence[str]) -> "DebianBase":
+        """Return this base with further packages of the same root file system, and what these depend on."""
+        return read_base(*self.roots, packages=(*PACKAGES, *names)) if names else self
+
     def status(self) -> str:
         """The list of packages in dpkg's own form, for programs that look for known faults."""
         return "\n".join(
@@ -105,15 +111,15 @@ class DebianBase:
         return Path("usr") / path if len(path.parts) > 1 and self._is_merged(path.parts[0]) else path
 
 
-def read_base(*roots: Path) -> DebianBase:
-    """Read the packages of a root file system. Where it has layers, the topmost comes first: it lists all packages."""
+def read_base(*roots: Path, packages: Sequence[str] = PACKAGES) -> DebianBase:
+    """Read packages of a root file system. Where it has layers, the topmost comes first: it lists all packages."""
     try:
         listed = next(file for root in roots if (file := root / "var/lib/dpkg/status").is_file())
         installed = {one.name: one for one in _installed(listed.read_text())}
     except (OSError, StopIteration) as error:
-        raise BuildFailed("There is no Debian root file system.", f"Make one with debootstrap: {PACKAGES}.") from error
+        raise BuildFailed("There is no Debian root file system.", f"Make one with debootstrap: {INSTALLED}.") from error
     providers = {name: one for one in installed.values() for name in one.provides}
-    wanted, found = list(PACKAGES), dict[str, Package]()
+    wanted, found = list(packages), dict[str, Package]()
     while wanted:
         name = wanted.pop()
         package = installed.get(name) or providers.get(name)

@@ -1,40 +1,16 @@
-"""An image as a folder in the layout of OCI, which podman and other programs read, and how it is written."""
+"""How an image is written as a folder in OCI's layout, which podman and other programs read."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gpuaas_catalogue.images.layers import LAYER_TYPE, Layer
+from gpuaas_sdk.image_layouts import ImageLayout
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
 _CREATED = "2020-01-01T00:00:00Z"
-
-
-@dataclass(frozen=True)
-class ImageLayout:
-    folder: Path
-
-    @property
-    def digest(self) -> str:
-        """The digest of the image's manifest: the name by which it is published and run."""
-        index: dict[str, Any] = json.loads((self.folder / "index.json").read_text())
-        return str(index["manifests"][0]["digest"])
-
-    @property
-    def manifest(self) -> bytes:
-        return self.blob(self.digest).read_bytes()
-
-    def parts(self) -> list[Path]:
-        """Return the files of the configuration and the layers."""
-        manifest: dict[str, Any] = json.loads(self.manifest)
-        return [self.blob(str(part["digest"])) for part in (manifest["config"], *manifest["layers"])]
-
-    def blob(self, digest: str) -> Path:
-        return self.folder / "blobs/sha256" / digest.removeprefix("sha256:")
 
 
 def write_layout(folder: Path, layers: Sequence[Layer], settings: Mapping[str, object]) -> ImageLayout:

@@ -8,24 +8,22 @@ from functools import cache
 from importlib.resources import files
 
 from gpuaas_containers.failures import host_failure
-from gpuaas_sdk.controller import Host
+from gpuaas_sdk.controller import Host, host_program
 
-PYTHON = "/usr/bin/python3"
 SECONDS = 120.0
 _MODULES = (
     "host_commands",
     "host_units",
+    "host_probes",
     "host_facts",
+    "host_disks",
+    "host_registry",
+    "host_signatures",
     "host_images",
+    "host_secrets",
     "host_documents",
     "host_removal",
 )  # as they import
-_LOADER = """\
-import json, sys, types
-for name, text in json.loads({modules!r}):
-    sys.modules[name] = module = types.ModuleType(name)
-    exec(compile(text, name, "exec"), module.__dict__)
-"""
 
 
 async def ask_host(host: Host, action: str, /, timeout: float = SECONDS, **request: object) -> dict[str, object]:
@@ -41,8 +39,12 @@ async def ask_host(host: Host, action: str, /, timeout: float = SECONDS, **reque
 @cache
 def program_command() -> list[str]:
     """The command that starts the program on a host. It reads requests until its input ends."""
-    modules = json.dumps([(name, _text(name)) for name in _MODULES])
-    return [PYTHON, "-I", "-c", _LOADER.format(modules=modules) + _text("container_host")]
+    return command_of(_text("container_host"))
+
+
+def command_of(main: str) -> list[str]:
+    """Return the command that runs this text, with the modules of this folder to import."""
+    return host_program(main, {name: _text(name) for name in _MODULES})
 
 
 def _text(name: str) -> str:

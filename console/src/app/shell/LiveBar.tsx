@@ -3,7 +3,7 @@ import { useLive } from "../../live/LiveProvider";
 import classes from "./LiveBar.module.css";
 
 /** Reports a lost connection only when it lasts. */
-const PATIENCE_MS = 1000;
+const GRACE_MS = 1000;
 
 export function LiveBar() {
   const { state } = useLive();
@@ -11,7 +11,7 @@ export function LiveBar() {
   useEffect(() => {
     if (state === "live") return setLost(false);
     if (state !== "lost") return;
-    const timer = setTimeout(() => setLost(true), PATIENCE_MS);
+    const timer = setTimeout(() => setLost(true), GRACE_MS);
     return () => clearTimeout(timer);
   }, [state]);
   return (

@@ -22,10 +22,15 @@ class DemoAllocations:
     head: Allocation
     more: Allocation
     part: Allocation | None = None
+    notebook: Allocation | None = None
 
     @property
     def all(self) -> list[Allocation]:
-        return [one for one in (self.head, self.more, self.part) if one is not None]
+        return [one for one in (self.head, self.more, self.part, self.notebook) if one is not None]
+
+    @property
+    def whole_hosts(self) -> list[Allocation]:
+        return [one for one in self.all if one is not self.part]
 
 
 def allocate(context: DemoContext, with_slice: bool = True) -> DemoAllocations:
@@ -57,8 +62,8 @@ def release_all(context: DemoContext, allocations: DemoAllocations) -> None:
             if not one.wipe_verified:
                 raise LabError(f"the wipe of {one.name} is not verified")
         restarted = [one.name for one in ended if one.wipe_grade == "rebooted"]
-        if restarted != [allocations.head.name, allocations.more.name]:
-            raise LabError(f"only {restarted} were wiped with a restart, not both whole hosts")
+        if restarted != [one.name for one in allocations.whole_hosts]:
+            raise LabError(f"only {restarted} were wiped with a restart, not all whole hosts")
         evidence = context.customer.allocations.timeline(context.project_id, allocations.head.id).wipe_evidence or {}
         checks = evidence.get("checks")
         names = [f"{check['name']} {check['examined']}" for check in checks] if isinstance(checks, list) else []

@@ -7,7 +7,7 @@ from gpuaas_sdk import CatalogEntry, NotFound
 
 def await_offer(context: DemoContext) -> None:
     with context.report.step("Find Slurm in the catalogue, served by the platform's own controller") as step:
-        entry = context.customer.wait_for(lambda: _served(context), SETTLE_SECONDS, f"a live controller of {SLUG}")
+        entry = await_live(context, SLUG)
         (consent,) = [one for one in context.admin.controller_consents.list(context.tenant_id) if one.app_slug == SLUG]
         step.detail = (
             f"{entry.slug} {entry.latest}, {entry.controller.message} Consent came with the {consent.given_with};"
@@ -15,9 +15,14 @@ def await_offer(context: DemoContext) -> None:
         )
 
 
-def _served(context: DemoContext) -> CatalogEntry | None:
+def await_live(context: DemoContext, slug: str) -> CatalogEntry:
+    """Wait until the catalogue offers the app and a controller serves it."""
+    return context.customer.wait_for(lambda: _served(context, slug), SETTLE_SECONDS, f"a live controller of {slug}")
+
+
+def _served(context: DemoContext, slug: str) -> CatalogEntry | None:
     try:
-        entry = context.customer.catalog.show(context.project_id, SLUG)
+        entry = context.customer.catalog.show(context.project_id, slug)
     except NotFound:
         return None
     return entry if entry.controller.state == "live" else None

@@ -14,7 +14,7 @@ def remove_worker(context: DemoContext, cluster: Cluster) -> None:
         cluster.change(context, "drain", worker)
         removed = cluster.change(context, "remove", worker)
         receipts = context.customer.receipts.list(context.project_id, allocation_id=cluster.allocations.more.id)
-        _require_clean([context.customer.receipts.show(context.project_id, one.id) for one in receipts], 1)
+        require_clean([context.customer.receipts.show(context.project_id, one.id) for one in receipts], 1)
         rotation = context.customer.operations.rotation_after(context.project_id, removed)
         if rotation is None:
             raise LabError("the cluster's key was not rotated after a member left")
@@ -28,7 +28,7 @@ def decommission(context: DemoContext, cluster: Cluster) -> None:
         ended = cluster.follower.wait_for_success(started.operation)
         lines = context.customer.receipts.list(context.project_id, operation_id=ended.id)
         receipts = [context.customer.receipts.show(context.project_id, one.id) for one in lines]
-        _require_clean(receipts, 1)
+        require_clean(receipts, 1)
         for receipt in receipts[:1]:  # the other receipts are of the same inspection of the same host
             context.report.show_below(_as_table(receipt))
         step.detail = "verified by the host's agent, not by the app: " + ", ".join(
@@ -36,7 +36,7 @@ def decommission(context: DemoContext, cluster: Cluster) -> None:
         )
 
 
-def _require_clean(receipts: list[Receipt], at_least: int) -> None:
+def require_clean(receipts: list[Receipt], at_least: int) -> None:
     if len(receipts) < at_least:
         raise LabError("there is no receipt")
     for one in receipts:
@@ -50,7 +50,7 @@ def _as_table(receipt: Receipt) -> Table:
     for name in ("check", "verdict", "examined", "left", "looked for"):
         table.add_column(name, justify="right" if name in ("examined", "left") else "left")
     for check in receipt.checks:
-        wanted = ", ".join(check.looked_for)
+        wanted = ", ".join(check.entries)
         table.add_row(check.name, check.verdict, str(check.examined), str(check.left), _cut(wanted))
     return table
 

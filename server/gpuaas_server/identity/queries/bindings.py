@@ -4,6 +4,7 @@ from datetime import datetime
 
 from gpuaas_server.identity.rows import BindingState, MemberRow, UserBinding
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_value, fetch_values
 
 _ADMIN_LOCK = 0x6770_7502  # serialises the making of the first administrator across replicas
@@ -26,14 +27,15 @@ async def platform_admin_exists(connection: Connection) -> bool:
 
 
 async def member_list(
-    connection: Connection, tenant_id: str | None, project_id: str | None, after: str | None, limit: int
+    connection: Connection, tenant_id: str | None, project_id: str | None, page: PageRequest
 ) -> list[MemberRow]:
-    return await fetch_all(
+    return await fetch_page(
         connection,
         MemberRow,
-        f"{_SELECT_MEMBER} WHERE {_AT_PLACE}"
-        " AND (%(after)s::text IS NULL OR b.user_id < %(after)s) ORDER BY b.user_id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "project": project_id, "after": after, "limit": limit},
+        f"{_SELECT_MEMBER} WHERE {_AT_PLACE}",
+        {"tenant": tenant_id, "project": project_id},
+        page,
+        key="b.user_id",
     )
 
 

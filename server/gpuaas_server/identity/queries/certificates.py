@@ -4,7 +4,8 @@ from datetime import datetime
 
 from gpuaas_server.identity.rows import CertificateRow, NewCertificateRow
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_value, values_insert, values_of
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, fetch_one, fetch_value, values_insert, values_of
 
 
 async def certificate_insert(connection: Connection, row: NewCertificateRow) -> CertificateRow:
@@ -16,15 +17,13 @@ async def certificate_insert(connection: Connection, row: NewCertificateRow) -> 
     )
 
 
-async def certificate_list(
-    connection: Connection, account_id: str, after: str | None, limit: int
-) -> list[CertificateRow]:
-    return await fetch_all(
+async def certificate_list(connection: Connection, account_id: str, page: PageRequest) -> list[CertificateRow]:
+    return await fetch_page(
         connection,
         CertificateRow,
-        f"SELECT {columns_of(CertificateRow)} FROM service_account_certificates WHERE service_account_id = %(account)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"account": account_id, "after": after, "limit": limit},
+        f"SELECT {columns_of(CertificateRow)} FROM service_account_certificates WHERE service_account_id = %(account)s",
+        {"account": account_id},
+        page,
     )
 
 
@@ -46,7 +45,7 @@ async def certificates_delete_expired(connection: Connection, account_id: str, n
 
 
 async def certificate_delete(connection: Connection, account_id: str, certificate_id: str) -> str | None:
-    """The thumbprint of the certificate that is gone, or None when there was none."""
+    """Delete the certificate and return its thumbprint; None if there was none."""
     return await fetch_value(
         connection,
         str,

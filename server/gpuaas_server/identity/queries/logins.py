@@ -1,10 +1,10 @@
 """SQL of sign-ins by password: failures and lockouts per account and network, and the networks an account is known in."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.identity.rows import FailureCount, LoginAccount, LoginUser
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.rows import columns_of, fetch_one, fetch_value, fetch_values
 
 # The row of all networks that an account is not known in. It sorts before every network: locks are taken from the end.
@@ -101,7 +101,7 @@ async def account_failure_add(
 
 
 async def lock_read(connection: Connection, digest: bytes, networks: list[str]) -> datetime | None:
-    """Until when the name is locked there. It locks the rows, so that failures being counted now are seen."""
+    """Return until when the name is locked there. The rows are locked, so that failures being counted now are seen."""
     ends = await fetch_values(
         connection,
         datetime,

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gpuaas_server.identity.rows import KeyRow, NewKeyRow, NewServiceAccountRow, ServiceAccountRow, SignInKey
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
@@ -38,15 +39,13 @@ async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
     return found or []
 
 
-async def service_account_list(
-    connection: Connection, project_id: str, after: str | None, limit: int
-) -> list[ServiceAccountRow]:
-    return await fetch_all(
+async def service_account_list(connection: Connection, project_id: str, page: PageRequest) -> list[ServiceAccountRow]:
+    return await fetch_page(
         connection,
         ServiceAccountRow,
-        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE project_id = %(project)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "after": after, "limit": limit},
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE project_id = %(project)s",
+        {"project": project_id},
+        page,
     )
 
 
@@ -114,13 +113,13 @@ async def key_insert(connection: Connection, row: NewKeyRow) -> KeyRow:
     )
 
 
-async def key_list(connection: Connection, account_id: str, after: str | None, limit: int) -> list[KeyRow]:
-    return await fetch_all(
+async def key_list(connection: Connection, account_id: str, page: PageRequest) -> list[KeyRow]:
+    return await fetch_page(
         connection,
         KeyRow,
-        f"SELECT {columns_of(KeyRow)} FROM service_account_keys WHERE service_account_id = %(account)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"account": account_id, "after": after, "limit": limit},
+        f"SELECT {columns_of(KeyRow)} FROM service_account_keys WHERE service_account_id = %(account)s",
+        {"account": account_id},
+        page,
     )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from gpuaas_server.identity.rows import RevokedSigningKey, SealedSigningKey, SigningKeyRow, VerifyingKey
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
 from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_values
 
 _LOCK = 0x6770_7501  # serialises the making of keys across replicas
@@ -60,13 +61,9 @@ async def signing_key_verifying(connection: Connection, now: datetime) -> list[V
     )
 
 
-async def signing_key_list(connection: Connection, after: str | None, limit: int) -> list[SigningKeyRow]:
-    return await fetch_all(
-        connection,
-        SigningKeyRow,
-        f"SELECT {columns_of(SigningKeyRow)} FROM signing_keys WHERE %s::text IS NULL OR id < %s ORDER BY id DESC LIMIT %s",
-        (after, after, limit),
-    )
+async def signing_key_list(connection: Connection, page: PageRequest) -> list[SigningKeyRow]:
+    statement = f"SELECT {columns_of(SigningKeyRow)} FROM signing_keys WHERE true"
+    return await fetch_page(connection, SigningKeyRow, statement, (), page)
 
 
 async def signing_keys_sealed(connection: Connection) -> list[SealedSigningKey]:
@@ -79,7 +76,7 @@ async def signing_keys_sealed(connection: Connection) -> list[SealedSigningKey]:
 
 
 async def signing_key_moved(connection: Connection, key_id: str) -> bool:
-    """False when the key was moved, or signs no more, meanwhile."""
+    """Remove the sealed key that was moved; return False if it was moved or retired meanwhile."""
     cursor = await connection.execute(
         "UPDATE signing_keys SET sealed_private_key = NULL WHERE id = %s AND sealed_private_key IS NOT NULL RETURNING id",
         (key_id,),

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from gpuaas_server.identity.rows import UserPassword, UserRow
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, fetch_one, fetch_optional, fetch_values
 
 _COLUMNS = columns_of(UserRow)
 
@@ -29,14 +30,14 @@ async def user_insert(
     )
 
 
-async def user_list(connection: Connection, tenant_id: str | None, after: str | None, limit: int) -> list[UserRow]:
-    return await fetch_all(
+async def user_list(connection: Connection, tenant_id: str | None, page: PageRequest) -> list[UserRow]:
+    return await fetch_page(
         connection,
         UserRow,
         f"SELECT {_COLUMNS} FROM users WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
-        " AND deleted_at IS NULL"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"tenant": tenant_id, "after": after, "limit": limit},
+        " AND deleted_at IS NULL",
+        {"tenant": tenant_id},
+        page,
     )
 
 
@@ -65,7 +66,7 @@ async def oldest_admin(connection: Connection) -> UserRow | None:
 
 
 async def user_lock(connection: Connection, user_id: str) -> UserRow | None:
-    """As user_show, with the row locked."""
+    """Read the user as `user_show` does, and lock the row."""
     return await fetch_optional(
         connection, UserRow, f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL FOR UPDATE", (user_id,)
     )

@@ -6,13 +6,13 @@
 from dataclasses import dataclass, field
 
 from gpuaas_server.kernel.errors.apps import APPS
+from gpuaas_server.kernel.errors.artifacts import ARTIFACTS
 from gpuaas_server.kernel.errors.capacity import CAPACITY
-from gpuaas_server.kernel.errors.foundation import FOUNDATION
-from gpuaas_server.kernel.errors.kinds import ErrorKind
+from gpuaas_server.kernel.errors.foundation import FOUNDATION, ErrorKind
 
 __all__ = ["CATALOGUE", "ErrorKind", "Problem", "not_found"]
 
-CATALOGUE: dict[str, ErrorKind] = {kind.code: kind for kind in [*FOUNDATION, *CAPACITY, *APPS]}
+CATALOGUE: dict[str, ErrorKind] = {kind.code: kind for kind in [*FOUNDATION, *CAPACITY, *APPS, *ARTIFACTS]}
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
-"""Codes of the app platform: secrets and credentials, the catalogue, operations and their proofs, artifacts."""
+"""Codes of the app platform: secrets and credentials, the catalogue, operations and their proofs."""
 
-from gpuaas_server.kernel.errors.kinds import ErrorKind
+from gpuaas_server.kernel.errors.foundation import ErrorKind
 
 APPS = [
     # Secrets and credentials
@@ -27,7 +27,7 @@ APPS = [
         "secret_missing",
         409,
         "A secret that the app needs has no value",
-        "Give it a value: `gpuaas instances secrets set`, or `--secret` with the launch.",
+        "Give it a value: `gpuaas instances secrets set`, or `--secret-file` at launch.",
     ),
     ErrorKind(
         "credential_revoked",
@@ -63,14 +63,14 @@ APPS = [
     ErrorKind(
         "consent_not_yours",
         409,
-        "The consent to this app's controller is the tenant's",
-        "Grant the entitlement without it; an administrator of the tenant consents: `gpuaas controllers consent`.",
+        "Only the tenant can consent to this app's controller",
+        "Entitle the tenant without the consent; its administrator can consent: `gpuaas controllers consent`.",
     ),
     ErrorKind(
         "no_controller",
         409,
         "No controller serves this app here now",
-        "Read details.next_step; or launch with when_no_controller=queue, and it begins once a controller is there.",
+        "Follow details.next_step, or launch with when_no_controller=queue: the launch then waits for a controller.",
     ),
     ErrorKind(
         "app_slug_taken",
@@ -196,14 +196,14 @@ APPS = [
         "readiness_timeout",
         504,
         "A member did not pass its readiness probe in time",
-        "Read the member's logs and its probes; correct what they name, and ask for the operation again.",
+        "Read the member's logs and its probes, correct the cause, and request the operation again.",
         True,
     ),
     ErrorKind(
         "probe_not_run",
         502,
         "A host could not run the probes of a member",
-        "Look at the host: its agent may be too old, or the allocation may have ended; then ask for the operation again.",
+        "Look at the host: its agent may be too old, or the allocation may have ended. Then request the operation again.",
         True,
     ),
     ErrorKind(
@@ -300,80 +300,4 @@ APPS = [
         "The allocation of the member has ended",
         "Remove the member, or replace it with one on another allocation.",
     ),
-    # Artifacts
-    ErrorKind(
-        "digest_mismatch",
-        409,
-        "The bytes do not match the digest",
-        "Publish again with the digest of the bytes that you send.",
-    ),
-    ErrorKind("upload_missing", 409, "The bytes were not uploaded", "Publish again: upload, then complete the intent."),
-    ErrorKind(
-        "upload_in_progress",
-        409,
-        "Another upload to this intent is in progress",
-        "Wait until it ends. An upload whose client is gone ends within a minute.",
-        True,
-    ),
-    ErrorKind(
-        "too_many_uploads",
-        409,
-        "Too many uploads are in progress",
-        "Wait until one of them has ended, then try again.",
-        True,
-    ),
-    ErrorKind("publish_expired", 409, "The publish intent was not completed in time", "Create a new publish intent."),
-    ErrorKind(
-        "artifact_invalid",
-        422,
-        "The artifact cannot be checked",
-        "Correct what detail names, then publish again.",
-    ),
-    ErrorKind(
-        "promotion_refused",
-        409,
-        "The artifact may not move to this stage",
-        "Resolve each reason in details.refusals, then move the artifact.",
-    ),
-    ErrorKind("artifact_in_use", 409, "The artifact is still in use", "End everything that uses the artifact first."),
-    ErrorKind(
-        "artifact_revoked",
-        409,
-        "The artifact is revoked",
-        "Use another version. A revoked artifact stays revoked.",
-    ),
-    ErrorKind(
-        "artifact_untrusted",
-        409,
-        "The artifact is not trusted",
-        "Sign the artifact with a trust key of the tenant, then verify it again.",
-    ),
-    ErrorKind(
-        "version_refused",
-        409,
-        "The version may no longer be used",
-        "Read details.reasons, then upgrade to a version in the catalogue, or decommission the instance.",
-    ),
-    ErrorKind(
-        "artifact_not_active",
-        409,
-        "The artifact is not active",
-        "Wait until the artifact is active, or use another version.",
-    ),
-    ErrorKind("artifact_unknown", 409, "No artifact with this digest is registered", "Publish the artifact first."),
-    ErrorKind("not_in_canary", 409, "The canary does not include this project", "Use the active version."),
-    ErrorKind(
-        "trust_key_refused",
-        422,
-        "The public key is not acceptable",
-        "Send an ECDSA, RSA (2048 bits or more) or Ed25519 public key in PEM, as in cosign.pub.",
-    ),
-    ErrorKind(
-        "registry_not_configured",
-        409,
-        "This platform has no image registry",
-        "Publish a blob, or ask an administrator to set GPUAAS_REGISTRY_BIND or GPUAAS_REGISTRY_URL.",
-    ),
-    ErrorKind("registry_unavailable", 503, "The image registry does not respond", "Try again in a moment.", True),
-    ErrorKind("storage_unavailable", 503, "The blob store does not respond", "Try again in a moment.", True),
 ]

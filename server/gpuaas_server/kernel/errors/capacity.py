@@ -1,6 +1,6 @@
 """Codes of requests for capacity: GPUs, SKUs, quotas, allocations."""
 
-from gpuaas_server.kernel.errors.kinds import ErrorKind
+from gpuaas_server.kernel.errors.foundation import ErrorKind
 
 CAPACITY = [
     ErrorKind(
@@ -79,6 +79,12 @@ CAPACITY = [
         422,
         "The SSH public key is not acceptable",
         "Send one line with an Ed25519, ECDSA (NIST) or RSA (3072 bits or more) public key.",
+    ),
+    ErrorKind(
+        "source_addresses_needed",
+        422,
+        "It is not known from where the certificate will be used",
+        "Name the addresses that you will connect from in source_addresses, as the hosts see them.",
     ),
     ErrorKind(
         "too_many_terminals",

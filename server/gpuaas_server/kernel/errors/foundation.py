@@ -1,6 +1,18 @@
 """Codes of the ground that everything stands on: requests, identity, nodes, and the platform itself."""
 
-from gpuaas_server.kernel.errors.kinds import ErrorKind
+from gpuaas_server.kernel.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """What a code of the catalogue says about itself."""
+
+    code: str
+    status: int
+    title: str
+    next_step: str
+    retryable: bool = False
+
 
 FOUNDATION = [
     # Requests

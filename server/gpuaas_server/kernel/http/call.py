@@ -6,7 +6,6 @@ return await call.change(lambda tx: service.allocation_create(tx, body), status=
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -19,6 +18,7 @@ from starlette.responses import Response
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
@@ -135,7 +135,7 @@ class Call:
         return idempotency.respond(answer)
 
     async def is_still_admitted(self) -> bool:
-        """Whether the same call would be admitted now: for answers that go on for long."""
+        """Whether the same call would be admitted now. Long answers, such as streams, ask this again and again."""
         try:
             await self.request.app.state.gate.admit(self.request, self.action)
         except Problem:
@@ -219,13 +219,18 @@ def admitted(action: str) -> Any:
     """The dependency that admits a call of this action or raises the right problem. Reads carry no key."""
 
     async def admit(request: Request) -> Call:
-        return await _call(request, action, None, None)
+        return await admit_call(request, action)
 
     return Depends(admit)
 
 
+async def admit_call(request: Request, action: str) -> Call:
+    """Admit a call of this action or raise the right problem."""
+    return await _call(request, action, None, None)
+
+
 def admitted_change(action: str) -> Any:
-    """As `admitted`, for POST, PUT, PATCH and DELETE: takes Idempotency-Key and If-Match."""
+    """Admit a POST, PUT, PATCH or DELETE, as `admitted` does, and read Idempotency-Key and If-Match."""
 
     async def admit(
         request: Request, idempotency_key: IdempotencyHeader = None, if_match: IfMatchHeader = None

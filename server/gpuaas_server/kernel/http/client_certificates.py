@@ -4,9 +4,10 @@ import hashlib
 import ssl
 from asyncio import BaseTransport
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,24 @@ one address, but unauthenticated clients there get no more than their share. See
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from starlette.requests import HTTPConnection
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.client_certificates import NO_CERTIFICATE, ShownCertificate
 from gpuaas_server.kernel.networks import network_of
 
-# Whoever said nothing for so long may have to make room. Less, and a crowd that comes at once would evict itself.
+# A connection that has sent nothing for so long may be closed to make room. With a shorter time, many clients that connect
+# at once would evict each other.
 EVICTABLE_AFTER_SECONDS = 2.0
 EVICTION_CANDIDATES = 32
 # When the process is full, an address with so many strangers has to make room for others before that.
 CROWD = 64
-# Answered with a problem document at the same time; what comes beyond them is cut off without a word.
+# At most so many connections are refused with a problem document at the same time; further ones are closed without an answer.
 MOST_REFUSALS_AT_ONCE = 64
 # Bodies are read before anybody is authenticated, so strangers may keep only so much of our memory, in all and by address.
 STRANGERS_BODY_BYTES = 64 << 20

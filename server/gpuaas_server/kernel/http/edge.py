@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.origin import token_source, user_agent
 from gpuaas_server.kernel.http.problems import away, problem_of_outage, problem_response
+from gpuaas_server.kernel.http.routers import API
 from gpuaas_server.kernel.logs import correlation_id
 
 log = logging.getLogger("gpuaas.http")
@@ -34,7 +35,7 @@ class Edge:
         app: ASGIApp,
         max_body_bytes: int,
         streams: Callable[[str, str], bool] = lambda method, path: False,
-        direct: DirectRoute | None = None,
+        direct: Sequence[DirectRoute] = (),
     ) -> None:
         """`streams` says which methods and paths send their body straight to a store, which has a limit of its own."""
         self._app = app
@@ -59,13 +60,13 @@ class Edge:
             declared = headers.get(b"content-length", b"0")
             if declared.isdigit() and int(declared) > limit:
                 raise exchange.too_large()
-            app = self._direct if self._direct is not None and self._direct.takes(scope) else self._app
+            app = next((route for route in self._direct if route.takes(scope)), self._app)
             await app(scope, exchange.receive, exchange.send)
         except Exception as error:
             await self._fail(exchange, error)
         finally:
             exchange.finish()
-            # What a request leaves for whoever refuses it refers to the request: a circle, which only the collector would find.
+            # The state refers to the request, which refers to the state: a cycle that only the garbage collector would free.
             scope["state"].clear()
             correlation_id.reset(token)
 
@@ -81,7 +82,7 @@ class Edge:
 
     async def _fail(self, exchange: "_Exchange", error: Exception) -> None:
         if isinstance(error, ClientDisconnect):
-            return  # nobody is there to be told
+            return  # the client is gone, so no answer is sent
         if isinstance(error, away):  # in the middle of an answer, such as a stream: its client comes again
             error = problem_of_outage(error)
         problem = error if isinstance(error, Problem) else Problem("internal")
@@ -140,12 +141,12 @@ class _Exchange:
             if "Cache-Control" not in headers:
                 headers["Cache-Control"] = "no-store"
             if self.scope["path"].startswith("/api/"):
-                headers.add_vary_header("Authorization, Cookie")  # should somebody keep an answer after all
+                headers.add_vary_header("Authorization, Cookie")  # for a cache that ignores no-store
                 headers["Content-Security-Policy"] = _NO_PAGE
         await self._send(message)
 
     def finish(self) -> None:
-        route = getattr(self.scope.get("route"), "path", "unmatched")
+        route = getattr(self.scope.get("route"), "path", "unmatched").removeprefix(API)
         seconds = time.perf_counter() - self._started
         method = self.scope["method"]
         metrics.requests.labels(route, method, str(self.status)).inc()
@@ -172,7 +173,7 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 def is_local(request: Request) -> bool:
-    """Whether the client is a process of this machine. What a proxy here forwards for others is not."""
+    """Whether the client is a process of this machine. A request that a local proxy forwards for others is not local."""
     if any(name in request.headers for name in _FORWARDED):
         return False
     try:

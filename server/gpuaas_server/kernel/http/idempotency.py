@@ -6,8 +6,10 @@ later what another attempt was refused. Decision 0007 goes through every interle
 """
 
 import hashlib
+import hmac
 from base64 import b64encode
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from psycopg import AsyncCursor
@@ -16,6 +18,7 @@ from starlette.responses import Response
 
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import NOBODY, rows_removed
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.rows import columns_of, execute, execute_scalar
 from gpuaas_server.kernel.sealer import Sealer
@@ -23,6 +26,7 @@ from gpuaas_server.kernel.sealer import Sealer
 PROBLEM_TYPE = "application/problem+json"
 _REPLAYED = "Idempotent-Replayed"
 _PURPOSE = "idempotent-answer"
+_KEYED, _PLAIN_BYTES = b"\x01", 32  # how a keyed fingerprint begins, and how long a plain one was
 # Who you are (401, 423), how fast you may ask (429), and what the key itself is: nothing of that says what became of the
 # request, and the same request may be sent again under its key.
 _NO_ANSWER_STATUSES = frozenset({401, 423, 429})
@@ -39,11 +43,23 @@ _REMEMBER = (
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """The key as its owner sent it, with a fingerprint of everything that makes the request the same request."""
+    """The key as its owner sent it, with everything that makes the request the same request."""
 
     owner_id: str
     key: str
-    fingerprint: bytes
+    parts: Sequence[bytes] = field(repr=False)
+
+    def fingerprint(self, sealer: Sealer) -> bytes:
+        """Return the keyed hash of the request that is stored. A plain hash could give away a secret in the body."""
+        framed = b"".join(len(part).to_bytes(8, "big") + part for part in self.parts)
+        return _KEYED + sealer.mark(framed, _PURPOSE)
+
+    def is_request_of(self, stored: bytes, sealer: Sealer) -> bool:
+        """Whether the stored fingerprint is of this request."""
+        if len(stored) > _PLAIN_BYTES:
+            return hmac.compare_digest(stored, self.fingerprint(sealer))
+        # A row of an earlier release, which stored plain hashes; it expires within `idempotency_hours` of the upgrade.
+        return hmac.compare_digest(stored, hashlib.sha256(b"\n".join(self.parts)).digest())
 
     @property
     def lock_number(self) -> int:
@@ -60,15 +76,8 @@ class StoredAnswer:
     etag: str | None
 
 
-def fingerprint(method: str, path: str, body: bytes, if_match: str | None = None) -> bytes:
-    parts = [method.encode(), path.encode(), body]
-    if if_match is not None:  # prepared against another generation, it is another request
-        parts.append(if_match.encode())
-    return hashlib.sha256(b"\n".join(parts)).digest()
-
-
 def is_answer(problem: Problem) -> bool:
-    """Whether a refusal says what became of the request, and must stay true for every later attempt under its key."""
+    """Whether a refusal is the request's final answer, which every later attempt under its key must get too."""
     status = problem.kind.status
     return 400 <= status < 500 and status not in _NO_ANSWER_STATUSES and problem.code not in _ABOUT_THE_KEY
 
@@ -130,7 +139,7 @@ async def recall(tx: Tx, lookup: KeyLookup, sealer: Sealer) -> StoredAnswer | No
         raise Problem("idempotency_in_progress")
     if stored is None or stored.expires_at <= tx.now:
         return None
-    if stored.fingerprint != lookup.key.fingerprint:
+    if not lookup.key.is_request_of(stored.fingerprint, sealer):
         raise Problem("idempotency_mismatch")
     # Answers may hold a secret that is shown once (a service account's key), so they are kept sealed.
     return StoredAnswer(stored.status, sealer.open(stored.body, _PURPOSE), stored.etag)
@@ -155,7 +164,7 @@ def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, 
     row: dict[str, object] = {
         "owner_id": key.owner_id,
         "key": key.key,
-        "fingerprint": b64encode(key.fingerprint).decode(),
+        "fingerprint": b64encode(key.fingerprint(sealer)).decode(),
         "status": answer.status,
         "body": b64encode(sealer.seal(answer.body, _PURPOSE)).decode(),
         "etag": answer.etag,
@@ -178,8 +187,10 @@ class KeyedRequest:
     async def identity(self) -> IdempotencyKey:
         url = self.request.url
         target = f"{url.path}?{url.query}" if url.query else url.path
-        mark = fingerprint(self.request.method, target, await self.request.body(), self.if_match)
-        return IdempotencyKey(self.owner.id, self.key, mark)
+        parts = [self.request.method.encode(), target.encode(), await self.request.body()]
+        if self.if_match is not None:  # prepared against another generation, it is another request
+            parts.append(self.if_match.encode())
+        return IdempotencyKey(self.owner.id, self.key, parts)
 
     async def settle_refusal(self, refusal: Response) -> Response:
         """Store a refusal, and return the response for the caller.

@@ -13,11 +13,11 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import uvicorn
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.connections import MOST_REFUSALS_AT_ONCE, Connection, ConnectionTable
 from gpuaas_server.kernel.http.protocol import BoundedHttpProtocol, RequestBounds
 from gpuaas_server.kernel.http.proxy_protocol import ProxyHeaderInvalid, read_proxy_header
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class ListenerLimits:
     """What all listeners of a process share."""
 
     table: ConnectionTable
@@ -45,9 +45,9 @@ class Entrance:
 class Acceptor:
     """Accepts the connections of one listening socket. uvicorn calls `server.close()` and `wait_closed()` at the end."""
 
-    def __init__(self, sock: socket.socket, entrance: Entrance, server: "Listener") -> None:
+    def __init__(self, sock: socket.socket, limits: ListenerLimits, server: "Listener") -> None:
         self._sock = sock
-        self._entrance = entrance
+        self._limits = limits
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._arriving: set[asyncio.Task[None]] = set()
@@ -112,10 +112,10 @@ class Acceptor:
     def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
         sock.setblocking(False)
         connection = Connection((normal_address(peer[0]), peer[1]))
-        table = self._entrance.table
+        table = self._limits.table
         table.add(connection)
-        speaks_for_others = connection.client[0] in self._entrance.proxy_protocol
-        if not speaks_for_others and connection.client[0] not in self._entrance.trusted_proxies:
+        speaks_for_others = connection.client[0] in self._limits.proxy_protocol
+        if not speaks_for_others and connection.client[0] not in self._limits.trusted_proxies:
             table.identify(connection)
         if connection.refusal is not None and table.refusing > MOST_REFUSALS_AT_ONCE:
             _cut_off(sock, connection)
@@ -128,7 +128,7 @@ class Acceptor:
     async def _arrive(self, sock: socket.socket, connection: Connection, speaks_for_others: bool) -> None:
         reason = "tls_handshake"
         try:
-            async with asyncio.timeout(self._entrance.bounds.header_seconds):
+            async with asyncio.timeout(self._limits.bounds.header_seconds):
                 if speaks_for_others:
                     reason = "proxy_header"
                     await self._identify(sock, connection)
@@ -143,12 +143,12 @@ class Acceptor:
         client = await read_proxy_header(sock)
         if client is not None:
             connection.client = client
-        if connection.client[0] not in self._entrance.trusted_proxies:
-            self._entrance.table.identify(connection)
+        if connection.client[0] not in self._limits.trusted_proxies:
+            self._limits.table.identify(connection)
 
     async def _start(self, sock: socket.socket, connection: Connection) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        config, bounds = self._server.config, self._entrance.bounds
+        config, bounds = self._server.config, self._limits.bounds
         await self._loop.connect_accepted_socket(
             lambda: BoundedHttpProtocol(config, self._server.server_state, connection, bounds),
             sock,
@@ -169,9 +169,9 @@ def _cut_off(sock: socket.socket, connection: Connection) -> None:
 class Listener(uvicorn.Server):
     """One listening socket of a process that may have several; the process handles its signals itself."""
 
-    def __init__(self, config: uvicorn.Config, entrance: Entrance) -> None:
+    def __init__(self, config: uvicorn.Config, limits: ListenerLimits) -> None:
         super().__init__(config)
-        self._entrance = entrance
+        self._limits = limits
         self._ending = asyncio.Event()
 
     def end(self) -> None:
@@ -184,7 +184,7 @@ class Listener(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self.servers = [Acceptor(sock, self._entrance, self) for sock in sockets or []]  # type: ignore[misc]
+        self.servers = [Acceptor(sock, self._limits, self) for sock in sockets or []]  # type: ignore[misc]
         self.started = True
 
     async def main_loop(self) -> None:

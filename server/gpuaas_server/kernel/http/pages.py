@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Generic, TypeVar
 
-from fastapi import Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
+
+from gpuaas_server.kernel.pages import PageRequest
 
 PageLimit = Annotated[int, Query(ge=1, le=200, description="Largest number of items.")]
 PageAfter = Annotated[
@@ -13,6 +15,11 @@ PageAfter = Annotated[
 ]
 
 
+async def _read_page(after: PageAfter = None, limit: PageLimit = 50) -> PageRequest:
+    return PageRequest(after, limit)
+
+
+PageQuery = Annotated[PageRequest, Depends(_read_page)]
 Item = TypeVar("Item", bound=BaseModel)
 
 
@@ -21,8 +28,8 @@ class Page(BaseModel, Generic[Item]):
     next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last page.")
 
     @classmethod
-    def of(cls, rows: Sequence[Item], limit: int) -> "Page[Item]":
-        """Make a page. Queries ask for limit + 1 rows: the extra one says that there is a next page."""
-        items = list(rows[:limit])
-        last: str | None = items[-1].id if len(rows) > limit else None  # type: ignore[attr-defined]
+    def of(cls, rows: Sequence[Item], page: PageRequest) -> "Page[Item]":
+        """Make the page that was asked for from the rows that a query has read for it."""
+        items = list(rows[: page.limit])
+        last: str | None = items[-1].id if len(rows) > page.limit else None  # type: ignore[attr-defined]
         return cls(items=items, next_cursor=last)

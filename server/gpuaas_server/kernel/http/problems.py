@@ -19,6 +19,7 @@ from gpuaas_server.kernel.http.idempotency import PROBLEM_TYPE, KeyedRequest, is
 log = logging.getLogger("gpuaas.http")
 
 MEDIA_TYPE = PROBLEM_TYPE
+MALFORMED_JSON = "The body could not be read as JSON."
 _BY_STATUS = {
     404: "not_found",
     405: "method_not_allowed",
@@ -73,7 +74,7 @@ def problem_response(problem: Problem, correlation: str) -> Response:
 def _from_validation(error: RequestValidationError) -> Problem:
     faults = error.errors()
     if any(fault["type"] == "json_invalid" for fault in faults):
-        return Problem("malformed_body", "The body could not be read as JSON.")
+        return Problem("malformed_body", MALFORMED_JSON)
     fields = [
         {"where": ".".join(str(part) for part in fault["loc"]), "message": str(fault["msg"])[:300]}
         for fault in faults[:20]
@@ -144,16 +145,26 @@ def problem_of_outage(error: Exception) -> Problem:
     return Problem("unavailable", describe_failure(error), headers={"Retry-After": "1"})
 
 
+# What an endpoint may raise, and `answer_failure` answers. All others are faults of ours.
+ANSWERED_FAILURES = (Problem, RequestValidationError, *away)
+
+
+async def answer_failure(request: Request, failure: Exception) -> Response:
+    """Answer what an endpoint raised with a problem document."""
+    if isinstance(failure, Problem):
+        return await answer_problem(request, failure)
+    if isinstance(failure, RequestValidationError):
+        return _answer(request, _from_validation(failure))
+    if isinstance(failure, pg.DeadlockDetected):
+        detail = "Others changed the same things at the same moment; nothing was done."
+        return _answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
+    return answer_away(request, failure)
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Teach the app to answer every kind of failure with a problem document."""
-
-    @app.exception_handler(Problem)
-    async def on_problem(request: Request, error: Problem) -> Response:
-        return await answer_problem(request, error)
-
-    @app.exception_handler(RequestValidationError)
-    async def on_validation(request: Request, error: RequestValidationError) -> Response:
-        return _answer(request, _from_validation(error))
+    for kind in ANSWERED_FAILURES:
+        app.add_exception_handler(kind, answer_failure)
 
     @app.exception_handler(HTTPException)
     async def on_http(request: Request, error: HTTPException) -> Response:
@@ -161,17 +172,6 @@ def install_problem_handlers(app: FastAPI) -> None:
         if problem.code == "method_not_allowed":
             problem.headers["Allow"] = ", ".join(_methods(request))
         return _answer(request, problem)
-
-    async def on_database_away(request: Request, error: Exception) -> Response:
-        return answer_away(request, error)
-
-    async def on_deadlock(request: Request, error: Exception) -> Response:
-        detail = "Others changed the same things at the same moment; nothing was done."
-        return _answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
-
-    app.add_exception_handler(pg.DeadlockDetected, on_deadlock)
-    for kind in away:
-        app.add_exception_handler(kind, on_database_away)
 
 
 def declared(*codes: str) -> dict[int | str, dict[str, object]]:

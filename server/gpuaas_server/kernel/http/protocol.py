@@ -8,7 +8,6 @@ import ssl
 import time
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.client_certificates import read_shown_certificate
 from gpuaas_server.kernel.http.connections import Connection, Refusal
 from gpuaas_server.kernel.http.problems import problem_response
@@ -88,7 +88,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def __init__(
         self, config: Config, server_state: ServerState, connection: Connection, bounds: RequestBounds
     ) -> None:
-        # What is in the state comes to every request of the connection, and to the WebSocket that it may become.
+        # Every request of the connection gets this state, and so does the WebSocket that it may become.
         super().__init__(config, server_state, {"connection": connection})
         self._connection = connection
         self._bounds = bounds
@@ -104,7 +104,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._payload = 0
         self._payload_seen = 0  # at the last look of the timer
         self._framed = 0  # bytes of the body with all framing
-        self._dry = 0  # the same since the last payload
+        self._dry = 0  # bytes of the body, with framing, since the last payload
         self._unread = 0
 
     # Connection
@@ -264,7 +264,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._connection.evict = None
             self.handle_websocket_upgrade()
         elif self.cycle is not None:
-            self.cycle.keep_alive = False  # answered as what it is without the upgrade; nothing is read behind it
+            self.cycle.keep_alive = (
+                False  # answered as a plain request, without the upgrade; further bytes are not read
+            )
             self._ended = True
 
     # Clocks

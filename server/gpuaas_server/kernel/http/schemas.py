@@ -27,11 +27,13 @@ def _whole(value: object) -> object:
 # Printable text of a person: no control characters, no surrounding blanks. \x85 (next line) is named, because it is a blank
 # to our regular expressions but not to those of every reader of the contract.
 ONE_LINE = r"^[^\s\x00-\x1f\x7f\x85]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f\x85])?$"
+# The same of several lines, which may be empty.
+LINES = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=ONE_LINE)]
 Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
 Reason = Annotated[
     str,
-    StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$"),
+    StringConstraints(min_length=3, max_length=500, pattern=LINES),
     Field(description="The reason, for the audit trail."),
 ]
 

@@ -11,7 +11,9 @@ from host_commands import Failed
 from host_documents import apply
 from host_facts import facts
 from host_images import forget_images, pull
+from host_probes import await_ready
 from host_removal import remove, remove_shared
+from host_secrets import forget_secrets, put_secrets
 from host_units import status, stop, watch
 
 ACTIONS = {
@@ -20,7 +22,10 @@ ACTIONS = {
     "apply": apply,
     "watch": watch,
     "status": status,
+    "await_ready": await_ready,
     "forget_images": forget_images,
+    "put_secrets": put_secrets,
+    "forget_secrets": forget_secrets,
     "stop": stop,
     "remove": remove,
     "remove_shared": remove_shared,

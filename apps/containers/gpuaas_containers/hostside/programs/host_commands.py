@@ -5,6 +5,7 @@ import subprocess
 
 ENGINE = "/usr/bin/podman"
 SECONDS = 60
+REMOVAL_SECONDS = 600  # an image or a volume can have many gigabytes and files
 
 
 class Failed(Exception):

@@ -1,5 +1,6 @@
 """What a container needs of its host: the engine, GPUs, and ports that nobody uses."""
 
+import json
 import os
 import re
 import socket
@@ -7,6 +8,8 @@ import socket
 from host_commands import ENGINE, Failed, has_engine
 from host_units import show
 
+# Where the engine reads descriptions of devices (the Container Device Interface), and those of GPUs.
+CDI_FOLDERS, CDI_KIND = ("/etc/cdi", "/run/cdi"), "nvidia.com/gpu"
 SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
 
 
@@ -22,7 +25,32 @@ def facts(request):
             refuse_taken(port["port"], port["protocol"])
     found = (re.fullmatch(r"nvidia(\d+)", name) for name in os.listdir("/dev"))
     gpus = sorted(int(one.group(1)) for one in found if one)
-    return {"gpus": gpus, "shared": [path for path in SHARED if os.path.exists(path)]}
+    shared = [path for path in SHARED if os.path.exists(path)]
+    return {"gpus": gpus, "shared": shared, "described": sorted(described_gpus())}
+
+
+def described_gpus():
+    """The numbers of the GPUs that the engine can give with their driver's files."""
+    found = set()
+    for folder in CDI_FOLDERS:
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if name.endswith((".json", ".yaml")):
+                with open(os.path.join(folder, name), errors="replace") as file:
+                    found |= described_in(file.read(1 << 20))
+    return found
+
+
+def described_in(text):
+    """The host may have no reader of YAML; of its two forms, the one that the vendor's tool writes is read by lines."""
+    try:
+        document = json.loads(text)
+        kind, names = document["kind"], [str(one["name"]) for one in document["devices"]]
+    except ValueError:
+        kinds = re.findall(r"^kind: *[\"']?([\w./-]+)", text, re.MULTILINE)
+        kind, names = (kinds or [""])[0], re.findall(r"^ {0,4}(?:- +)?name: *[\"']?([\w.:-]+)", text, re.MULTILINE)
+    except (KeyError, TypeError):
+        return set()
+    return {int(one) for one in names if one.isdecimal()} if kind == CDI_KIND else set()
 
 
 def refuse_taken(port, protocol):

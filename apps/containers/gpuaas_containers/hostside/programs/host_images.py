@@ -1,63 +1,64 @@
 """Pulls an image by its digest with a secret that is never on a disk or in a process list, and names it for the member."""
 
 import base64
-import contextlib
-import fcntl
 import json
 import os
 import re
 import shutil
 
-from host_commands import ENGINE, Failed, last_line, run, run_or_fail
+from host_commands import ENGINE, REMOVAL_SECONDS, Failed, last_line, run, run_or_fail
+from host_disks import STORAGE, refuse_filling, refuse_without_room, run_watched
+from host_engine import images_locked
+from host_signatures import verify
 
 # The engine says what went wrong in words only.
 REASONS = (
     ("disk_full", r"no space left|disk quota exceeded"),
     ("image_digest_mismatch", r"digest did not match|does not match.*digest|digest.*does not match|mismatch"),
     ("image_denied", r"unauthorized|denied|authentication required|invalid username|status 40[13]|forbidden"),
+    ("image_missing", r"manifest unknown|name unknown|blob unknown|status 404"),
 )
 
 
 def pull(request):
-    """{"name", "digest", "reference", "registry", "username", "password", "tls", "trust", "seconds"}"""
-    digest, reference = request["digest"], request["reference"]
-    if find(digest, reference) is None:
+    """{"name", "digest", "reference", "registry", "username", "password", "tls", "trust", "size", "folder", "seconds",
+    "signature_policy": None or {"required", "keys": [{"fingerprint", "algorithm", "public_key"}]}, "signature_file"}
+    """
+    digest, reference, tag = request["digest"], request["reference"], tag_of(request["name"], request["digest"])
+    if not reference.endswith(
+        f"@{digest}"
+    ):  # the engine holds the bytes against the reference, and so we hold the reference
+        raise Failed("image_digest_mismatch", f"{reference} is not an image with the digest {digest}")
+    signature, there = verify(request), all_images()
+    if find(there, digest, reference) is None:
         download(request)
-    image = find(digest, reference)
-    if image is None:
-        raise Failed("image_digest_mismatch", f"the host has no image with the digest {digest} after the pull")
-    run_or_fail([ENGINE, "tag", image["Id"], tag_of(request["name"], digest)], "image_pull_failed")
-    return {"image_id": image["Id"]}
+    tagged = run([ENGINE, "tag", reference, tag])  # the engine finds this reference by its digest alone
+    if tagged.returncode != 0:
+        if find(all_images(), digest, reference) is None:
+            raise Failed("image_digest_mismatch", f"the host has no image with the digest {digest} after the pull")
+        raise Failed("image_pull_failed", f"the image cannot be named: {last_line(tagged.stderr)}")
+    own = [one for image in there for one in image.get("Names") or () if one.startswith(f"{request['name']}:")]
+    return {"signature": signature, "has_earlier": bool(set(own) - {tag})}
 
 
 def tag_of(name, digest):
     return f"{name}:{digest.partition(':')[2][:32]}"
 
 
-@contextlib.contextmanager
-def images_locked():
-    """Members of an instance work on one host at the same time. The engine fails to list images while another process
-    removes one, and of two members with the same image each would leave it to the other. A folder that is always there is
-    the lock, so that no file is left.
-    """
-    folder = os.open("/run", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
-
-
 def images():
-    """The engine lists an image once for each of its names. Caller must hold the lock of the images."""
+    """The engine lists an image once for each of its names. Caller must hold the lock of the images: others may remove one."""
     found = run_or_fail([ENGINE, "images", "--all", "--format=json", "--no-trunc", "--digests"], "image_pull_failed")
     return list({one["Id"]: one for one in json.loads(found or "[]") or []}.values())
 
 
-def find(digest, reference):
-    """The image that the engine knows by this reference and whose manifest has this digest."""
+def all_images():
     with images_locked():
-        named = [one for one in images() if reference in (one.get("RepoDigests") or ())]
+        return images()
+
+
+def find(there, digest, reference):
+    """The image that the engine knows by this reference and whose manifest has this digest."""
+    named = [one for one in there if reference in (one.get("RepoDigests") or ())]
     return next((one for one in named if digest in digests_of(one)), None)
 
 
@@ -67,24 +68,40 @@ def digests_of(image):
 
 def download(request):
     """The secret is in memory, under a file descriptor of this process and the engine's."""
-    secret = base64.b64encode(f"{request['username']}:{request['password']}".encode()).decode()
     auth = os.memfd_create("gpuaas-pull", 0)
-    folder = trust_folder(request["name"])
-    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    folder, downloads = trust_folder(request["name"]), request["folder"]
+    for made in (folder, downloads):
+        shutil.rmtree(made, ignore_errors=True)  # of an attempt that was killed
+    disks = (STORAGE, downloads)
+    refuse_without_room(disks, request["size"])
     os.mkdir(folder, 0o700)
+    os.makedirs(downloads, 0o700)
     try:
-        os.write(auth, json.dumps({"auths": {request["registry"]: {"auth": secret}}}).encode())
+        os.write(auth, json.dumps({"auths": credentials(request)}).encode())
         if request["trust"]:
             with open(os.path.join(folder, "platform.crt"), "w") as file:
                 file.write("".join(request["trust"]))
         command = [ENGINE, "pull", "--quiet", f"--authfile=/proc/self/fd/{auth}", f"--cert-dir={folder}"]
         command += [f"--tls-verify={'true' if request['tls'] else 'false'}", request["reference"]]
-        done = run(command, request["seconds"], pass_fds=[auth])
+        environment = {**os.environ, "TMPDIR": downloads}
+        watched = run_watched(
+            command, request["seconds"], lambda: refuse_filling(disks), pass_fds=[auth], env=environment
+        )
     finally:
         os.close(auth)
-        shutil.rmtree(folder, ignore_errors=True)
-    if done.returncode != 0:
-        raise pull_failed(done.stderr, request["password"])
+        for made in (folder, downloads):
+            shutil.rmtree(made, ignore_errors=True)
+    status, said = watched
+    if status != 0:
+        raise pull_failed(said, request["password"])
+
+
+def credentials(request):
+    """A public image is pulled without a user name."""
+    if not request["username"]:
+        return {}
+    secret = base64.b64encode(f"{request['username']}:{request['password']}".encode()).decode()
+    return {request["registry"]: {"auth": secret}}
 
 
 def trust_folder(name):
@@ -93,7 +110,7 @@ def trust_folder(name):
 
 
 def pull_failed(said, password):
-    text = said.replace(password, "")
+    text = said.replace(password, "") if password else said
     code = next((code for code, pattern in REASONS if re.search(pattern, text, re.IGNORECASE)), "image_pull_failed")
     return Failed(code, f"the image cannot be pulled: {last_line(text)}")
 
@@ -125,6 +142,6 @@ def remove_names(name, keep, digests):
         if others:  # another member's, or the tenant's own
             continue
         run([ENGINE, "untag", image["Id"]])  # an image with two names cannot be removed by its id
-        if run([ENGINE, "rmi", image["Id"]]).returncode == 0:
+        if run([ENGINE, "rmi", image["Id"]], REMOVAL_SECONDS).returncode == 0:
             removed.append(image["Id"])
     return removed

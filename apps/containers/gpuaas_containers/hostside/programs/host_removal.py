@@ -4,19 +4,28 @@ import contextlib
 import os
 import shutil
 
-from host_commands import ENGINE, Failed, has_engine, remove_file, run, run_or_fail
+from host_commands import ENGINE, REMOVAL_SECONDS, Failed, has_engine, remove_file, run, run_or_fail
 from host_images import remove_images, trust_folder
+from host_secrets import remove_secrets
 from host_units import stop
 
 
 def remove(request):
-    """{"name", "unit", "unit_path", "folder", "image", "digests", "seconds"}: returns what was there."""
+    """{"name", "unit", "unit_paths", "meter", "folder", "image", "digests", "secrets", "counts", "seconds"}: returns what
+    was there.
+    """
     stop(request)
+    run(["systemctl", "stop", f"{request['meter']}.timer", f"{request['meter']}.service"])
     removed = remove_from_engine(request) if has_engine() else []  # without an engine, nothing could have been made
-    if remove_file(request["unit_path"]):
+    gone = [remove_file(path) for path in request["unit_paths"]]
+    if any(gone):
         run(["systemctl", "daemon-reload"])
         removed.append(f"unit {request['unit']}")
-    remove_file(f"{request['unit_path']}.new")
+    for path in (*request["unit_paths"], request["counts"]):
+        remove_file(f"{path}.new")
+    remove_file(request["counts"])
+    with contextlib.suppress(OSError):  # of other members or instances, or nobody's
+        os.removedirs(os.path.dirname(request["counts"]))
     shutil.rmtree(trust_folder(request["image"]), ignore_errors=True)
     if os.path.isdir(request["folder"]):
         shutil.rmtree(request["folder"])
@@ -33,7 +42,8 @@ def remove_shared(request):
 
 def remove_from_engine(request):
     images = remove_images(request["image"], digests=request["digests"])
-    return remove_named(request["name"]) + [f"image {one[:12]}" for one in images]
+    secrets = remove_secrets(request["secrets"])
+    return remove_named(request["name"]) + secrets + [f"image {one[:12]}" for one in images]
 
 
 def remove_named(name):
@@ -52,7 +62,7 @@ def listed(kind, form):
 
 
 def remove_or_fail(words, what, removed):
-    done = run([ENGINE, *words])
+    done = run([ENGINE, *words], REMOVAL_SECONDS)
     if done.returncode != 0:
         raise Failed("removal_failed", f"{what} cannot be removed: {done.stderr.strip()[-200:]}")
     removed.append(what)

@@ -11,6 +11,7 @@ PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "Exec
 CRASHES = 3  # so many restarts while it is watched are a loop
 STEADY_SECONDS, STEADY_WITH_PORTS = 2.0, 10.0
 PAUSE, LINES = 0.2, 12
+VERSION_LABEL, VERSION = "gpuaas.runtime_version", r"[0-9A-Za-z][0-9A-Za-z._+~:-]{0,63}"  # of an image: what it runs
 ENGINE_FAILED = ("125", "126", "127")  # exit status of the engine itself, before the container's program ran
 
 
@@ -75,6 +76,8 @@ def refuse_engine_error(lines):
         raise Failed("port_taken", text)
     if re.search("no space left", text):
         raise Failed("disk_full", text)
+    if re.search("CDI device", text):  # the host's description of its GPUs is broken, or of another time
+        raise Failed("gpu_missing", text)
     raise Failed("container_start_failed", text, lines[-3:])
 
 
@@ -101,12 +104,16 @@ def log(unit):
 
 def status(request):
     state = show(request["unit"])
-    shown = run([ENGINE, "container", "inspect", "--format={{.Id}}", request["unit"].rpartition(".")[0]])
+    form = f'--format={{{{.Id}}}} {{{{index .Config.Labels "{VERSION_LABEL}"}}}}'
+    shown = run([ENGINE, "container", "inspect", form, request["unit"].rpartition(".")[0]])
+    container, _, said = shown.stdout.strip().partition(" ")
+    version = {"runtime_version": said} if re.fullmatch(VERSION, said) else {}
     return {
+        **version,
         "unit": request["unit"],
         "state": state["ActiveState"],
         "restarts": int(state["NRestarts"] or 0),
-        "container": shown.stdout.strip()[:12],
+        "container": container[:12],
     }
 
 

@@ -1,20 +1,14 @@
 """Downloads a published artifact to the host: as a file, or unpacked into a folder. The digest is checked before it is used."""
 
-import base64
 import contextlib
-import errno
-import hashlib
 import os
 import shutil
-import ssl
 import tarfile
-import urllib.error
-import urllib.request
 
 from host_files import CHUNK, Failed, ids_of, is_same_file, move_in, remove_path, temporary_beside
 from host_record import claim_path
+from host_streams import download
 
-SECONDS = 60.0
 MARK = ".gpuaas-digest"  # in an unpacked folder: which artifact it came from
 
 
@@ -101,62 +95,3 @@ def give_to(folder, owner):
     for place, folders, files in os.walk(folder):
         for name in (".", *folders, *files):
             os.chown(os.path.join(place, name), *owner, follow_symlinks=False)
-
-
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are followed by `open_source`, so that a bucket gets no secret and is checked as the host checks others."""
-
-    def redirect_request(self, *arguments):
-        return None
-
-
-def download(request, target):
-    """Tries the platform's addresses one after the other. The bytes count only with the right digest."""
-    pull, problem = request["pull"], "it has no address"
-    for origin in pull["origins"]:
-        try:
-            seen = save(origin.rstrip("/") + pull["url"], pull, target)
-        except urllib.error.HTTPError as error:
-            raise Failed("artifact_refused", f"the answer for the artifact was {error.code}") from None
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise
-            problem = f"{origin}: {getattr(error, 'reason', None) or type(error).__name__}"
-            continue
-        if seen != request["digest"]:
-            raise Failed("digest_mismatch", f"the downloaded bytes do not have the digest {request['digest']}")
-        return
-    raise Failed("artifact_unreachable", f"the host cannot reach the platform for the artifact: {problem}")
-
-
-def save(url, pull, target):
-    seen, flags = hashlib.sha256(), os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    remove_path(target)
-    with open_source(url, pull) as source, os.fdopen(os.open(target, flags, 0o600), "wb") as file:
-        while chunk := source.read(CHUNK):
-            seen.update(chunk)
-            file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())
-    return f"sha256:{seen.hexdigest()}"
-
-
-def open_source(url, pull):
-    """Asks the platform with the secret, trusting its own authority alone; then the bucket that it names, if it does."""
-    secret = base64.b64encode(f"{pull['username']}:{pull['password']}".encode()).decode()
-    try:
-        return open_url(url, {"Authorization": f"Basic {secret}"}, "".join(pull["trust"]))
-    except urllib.error.HTTPError as error:
-        bucket = error.headers.get("Location", "") if error.code in (302, 307) else ""
-        if not bucket.startswith(("http://", "https://")):
-            raise
-        return open_url(bucket, {}, "")
-
-
-def open_url(url, headers, authorities):
-    handlers = [NoRedirect(), urllib.request.ProxyHandler({})]
-    if url.startswith("https:"):
-        context = ssl.create_default_context(cadata=authorities or None)  # none named: those of the host
-        handlers.append(urllib.request.HTTPSHandler(context=context))
-    asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - it begins with http
-    return urllib.request.build_opener(*handlers).open(asked, timeout=SECONDS)

@@ -50,7 +50,7 @@ class Record:
 
 
 def lock_folder():
-    """Whoever had the lock before may have removed the folder: then there is a new one to lock."""
+    """Lock the folder of records. The last holder of the lock may have removed the folder; then lock the new one."""
     while True:
         os.makedirs(RECORDS, mode=0o700, exist_ok=True)
         lock = os.open(RECORDS, os.O_RDONLY)

@@ -3,10 +3,10 @@
 It stays in a state for at most `LIMIT` and then goes to the next one; the last state is final.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.work.reconcilers import Wait
 
 STATES = ("requested", "active", "ended")
 TRANSITIONS: dict[str, frozenset[str]] = {

@@ -3,7 +3,8 @@
 from datetime import datetime  # with states
 
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, values_insert, values_of
+from gpuaas_server.kernel.pages import PageRequest, fetch_page
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value, values_insert, values_of
 from gpuaas_server.kernel.rows import fetch_one  # with states
 from gpuaas_server.sample_items.rows import SampleItemRow
 
@@ -21,17 +22,10 @@ async def sample_item_insert(connection: Connection, row: SampleItemRow) -> bool
     return inserted is not None
 
 
-async def sample_item_list(
-    connection: Connection, project_id: str, after: str | None, limit: int
-) -> list[SampleItemRow]:
+async def sample_item_list(connection: Connection, project_id: str, page: PageRequest) -> list[SampleItemRow]:
     """List the newest first."""
-    return await fetch_all(
-        connection,
-        SampleItemRow,
-        f"SELECT {_COLUMNS} FROM sample_items WHERE project_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
-        (project_id, after, limit),
-    )
+    statement = f"SELECT {_COLUMNS} FROM sample_items WHERE project_id = %s"
+    return await fetch_page(connection, SampleItemRow, statement, (project_id,), page)
 
 
 async def sample_item_show(connection: Connection, project_id: str, sample_item_id: str) -> SampleItemRow | None:

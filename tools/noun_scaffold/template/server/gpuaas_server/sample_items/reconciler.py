@@ -7,7 +7,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.sample_items import machine, queries, service
 from gpuaas_server.sample_items.machine import Move, Snapshot
 from gpuaas_server.sample_items.rows import SampleItemRow
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 
 class SampleItemReconciler:

@@ -1,7 +1,8 @@
 """The rows of sample items."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from gpuaas_server.kernel.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

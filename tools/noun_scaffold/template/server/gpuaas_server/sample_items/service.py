@@ -9,6 +9,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.sample_items import queries
 from gpuaas_server.sample_items.machine import STATES  # with states
@@ -19,11 +20,11 @@ from gpuaas_server.work import leases  # with states
 WORK = "sample_item"  # with states
 
 
-async def sample_item_create(tx: Tx, caller: Caller, project_id: str, body: SampleItemCreate) -> SampleItem:
+async def sample_item_create(tx: Tx, caller: Caller, body: SampleItemCreate) -> SampleItem:
     row = SampleItemRow(
         id=new_id("smp"),
         tenant_id=caller.tenant_id,
-        project_id=project_id,
+        project_id=caller.project_id,
         name=body.name,
         state=STATES[0],  # with states
         state_since=tx.now,  # with states
@@ -37,22 +38,20 @@ async def sample_item_create(tx: Tx, caller: Caller, project_id: str, body: Samp
     return _sample_item(row, caller)
 
 
-async def sample_item_list(
-    connection: Connection, caller: Caller, project_id: str, after: str | None, limit: int
-) -> Page[SampleItem]:
-    rows = await queries.sample_item_list(connection, project_id, after, limit + 1)
-    return Page[SampleItem].of([_sample_item(row, caller) for row in rows], limit)
+async def sample_item_list(connection: Connection, caller: Caller, page: PageRequest) -> Page[SampleItem]:
+    rows = await queries.sample_item_list(connection, caller.project_id, page)
+    return Page[SampleItem].of([_sample_item(row, caller) for row in rows], page)
 
 
-async def sample_item_show(connection: Connection, caller: Caller, project_id: str, sample_item_id: str) -> SampleItem:
-    row = await queries.sample_item_show(connection, project_id, sample_item_id)
+async def sample_item_show(connection: Connection, caller: Caller, sample_item_id: str) -> SampleItem:
+    row = await queries.sample_item_show(connection, caller.project_id, sample_item_id)
     if row is None:
         raise not_found("sample item", sample_item_id)
     return _sample_item(row, caller)
 
 
-async def sample_item_delete(tx: Tx, project_id: str, sample_item_id: str) -> None:
-    row = await queries.sample_item_delete(tx.connection, project_id, sample_item_id)
+async def sample_item_delete(tx: Tx, caller: Caller, sample_item_id: str) -> None:
+    row = await queries.sample_item_delete(tx.connection, caller.project_id, sample_item_id)
     if row is None:
         raise not_found("sample item", sample_item_id)
     await _record(tx, "delete", "deleted", row)

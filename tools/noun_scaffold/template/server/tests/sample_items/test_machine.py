@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuaas_server.sample_items.machine import LIMIT, STATES, TRANSITIONS, Move, Snapshot, decide
-from gpuaas_server.work.decisions import Wait
+from gpuaas_server.work.reconcilers import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ import os
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  # Jupyter gives it to this file
 c.ServerApp.ip = "0.0.0.0"
 c.ServerApp.port = 8888
-c.ServerApp.port_retries = 0  # another port would be reachable by nobody
+c.ServerApp.port_retries = 0  # the host offers only this port
 c.ServerApp.open_browser = False
 c.ServerApp.allow_remote_access = True
 c.ServerApp.root_dir = "/data"

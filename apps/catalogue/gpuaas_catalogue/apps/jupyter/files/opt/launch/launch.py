@@ -1,4 +1,4 @@
-"""Starts JupyterLab in its container: its token is a file of the volume, and a password is known by its hash only."""
+"""Starts JupyterLab in its container. The token is in a file on the volume; of a password, only the hash is known."""
 
 import os
 

@@ -1,6 +1,6 @@
-"""Serves TensorBoard to those who have its token: TensorBoard itself asks nobody who they are.
+"""Serves TensorBoard to clients that have its token, because TensorBoard itself has no sign-in.
 
-The token comes in a header, or once in the address (`/?token=…`), which sets a cookie. Only /healthz is open.
+A client sends the token in a header, or once in the address (`/?token=…`), which sets a cookie. /healthz needs no token.
 """
 
 import hmac

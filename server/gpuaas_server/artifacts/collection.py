@@ -1,0 +1,90 @@
+"""Lists artifacts that nothing refers to, with the reason and the time from which they may go, and removes them on request.
+
+Nothing is removed without a request: an artifact belongs to its project, and everybody there sees what its bytes cost.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from gpuaas_server.artifacts import deletion, queries
+from gpuaas_server.artifacts.hooks import artifact_hooks
+from gpuaas_server.artifacts.rows import ArtifactRow
+from gpuaas_server.artifacts.schemas import ArtifactCollection, ArtifactCollectionStart, GarbageArtifact
+from gpuaas_server.artifacts.stages import COLLECTABLE, Stage
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.pages import PageRequest
+from gpuaas_server.kernel.settings import Settings
+
+PORTION = 100  # artifacts that one request looks at
+_WHY = {
+    Stage.DRAFT: "It is a draft that no app version refers to.",
+    Stage.STAGED: "It is staged, and no app version refers to it.",
+    Stage.DEPRECATED: "It is deprecated, and no app version and no instance refers to it.",
+    Stage.RETIRED: "It is retired, and no instance runs from it.",
+}
+
+
+async def artifact_garbage_list(
+    connection: Connection, settings: Settings, project_id: str, page: PageRequest, now: datetime
+) -> Page[GarbageArtifact]:
+    """List what a collection would remove, now or later, and change nothing. A page may have fewer items than asked for."""
+    rows = await queries.collectable_artifacts(connection, project_id, sorted(COLLECTABLE), page.after, page.rows)
+    more = rows[page.limit - 1].id if len(rows) > page.limit else None
+    unused = await _unused(connection, project_id, rows[: page.limit])
+    found = [_document(row, settings, now) for row in unused]
+    return Page[GarbageArtifact](items=found, next_cursor=more)
+
+
+async def artifact_garbage_collect(
+    tx: Tx, settings: Settings, tenant_id: str, project_id: str, body: ArtifactCollectionStart
+) -> ArtifactCollection:
+    """Delete, from a portion of the project's artifacts, those that nothing refers to and whose grace period is over."""
+    rows = await queries.collectable_artifacts(
+        tx.connection, project_id, sorted(COLLECTABLE), body.after, PORTION + 1, lock=True
+    )
+    grace = timedelta(hours=settings.artifact_grace_hours)
+    unused = await _unused(tx.connection, project_id, rows[:PORTION])
+    due = [row for row in unused if _since(row) + grace <= tx.now]
+    for row in due:
+        await deletion.begin_deletion(tx, row)
+    freed = sum(row.stored_bytes for row in due)
+    details: dict[str, object] = {"artifacts": len(due), "size_bytes": freed, "digests": [row.digest for row in due]}
+    entry = AuditEntry(
+        "artifact_garbage_collect", project_id, tenant_id, project_id, reason=body.reason, details=details
+    )
+    await audit.record(tx, entry)
+    more = rows[PORTION - 1].id if len(rows) > PORTION else None
+    return ArtifactCollection(
+        items=[_document(row, settings, tx.now) for row in due], size_bytes=freed, next_cursor=more
+    )
+
+
+async def _unused(connection: Connection, project_id: str, rows: Sequence[ArtifactRow]) -> list[ArtifactRow]:
+    """Return the artifacts that no version and no live instance refers to, by the same rule as a deletion."""
+    hooks, digests = artifact_hooks(), [row.digest for row in rows]
+    used = {
+        *await hooks.digests_referred(connection, project_id, digests),
+        *await hooks.digests_running(connection, digests),
+    }
+    return [row for row in rows if row.digest not in used]
+
+
+def _since(row: ArtifactRow) -> datetime:
+    """Return when the artifact was published or last moved. Its grace period begins then, since no reference is dated."""
+    return max(row.created_at, row.stage_since)
+
+
+def _document(row: ArtifactRow, settings: Settings, now: datetime) -> GarbageArtifact:
+    collectable_at = _since(row) + timedelta(hours=settings.artifact_grace_hours)
+    stored = {name: getattr(row, name) for name in ("id", "name", "kind", "digest", "stage")}
+    return GarbageArtifact(
+        **stored,
+        size_bytes=row.stored_bytes,
+        reason=_WHY[Stage(row.stage)],
+        collectable_at=collectable_at,
+        due=collectable_at <= now,
+    )

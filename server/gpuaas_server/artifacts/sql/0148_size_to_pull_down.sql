@@ -1,0 +1,1 @@
+DROP FUNCTION artifact_size_to_pull(text);

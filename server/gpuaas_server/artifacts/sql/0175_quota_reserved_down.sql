@@ -1,0 +1,1 @@
+ALTER TABLE publish_intents RENAME COLUMN quota_reserved TO quota_held;

@@ -1,0 +1,1 @@
+DROP TABLE provided_apps;

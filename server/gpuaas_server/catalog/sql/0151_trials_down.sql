@@ -1,0 +1,1 @@
+ALTER TABLE app_versions DROP COLUMN trial_since;

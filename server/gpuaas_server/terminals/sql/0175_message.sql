@@ -1,0 +1,1 @@
+ALTER TABLE terminals RENAME COLUMN sentence TO message;

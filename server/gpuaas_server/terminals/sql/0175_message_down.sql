@@ -1,0 +1,1 @@
+ALTER TABLE terminals RENAME COLUMN message TO sentence;

@@ -1,0 +1,1 @@
+DROP INDEX work_items_in_order;
