@@ -28,10 +28,11 @@ def test_nothing_else_opens_a_box(how: str) -> None:
     mine = RecipientKey.new()
     sealed = sealed_to(mine.public, b"secret")
     box = base64.b64decode(sealed.box)
+    changed = box[:-1] + bytes([box[-1] ^ 1])
     broken = {
         "another key": sealed_to(RecipientKey.new().public, b"secret"),
         "another subject": SealedBox(format=FORMAT, info="else", box=sealed.box),
-        "changed": SealedBox(format=FORMAT, info="about", box=base64.b64encode(box[:-1] + b"x").decode()),
+        "changed": SealedBox(format=FORMAT, info="about", box=base64.b64encode(changed).decode()),
         "cut": SealedBox(format=FORMAT, info="about", box=base64.b64encode(box[:20]).decode()),
         "another format": SealedBox(format="v0", info="about", box=sealed.box),
     }
