@@ -2210,7 +2210,7 @@ class SshCertificate(Resource):
     host_ca_keys: list[str] = field(default_factory=list)
     # A line for known_hosts that trusts the host CA for this address and for `-o HostKeyAlias=<allocation id>`.
     known_hosts_line: str = ""
-    # Networks that the host accepts the certificate from. Empty: it accepts it from everywhere, because the operator has turned the check off.
+    # Networks that the host accepts the certificate from. Empty: it accepts it from everywhere, because the operator has turned the check off and the request named none.
     source_addresses: list[str] = field(default_factory=list)
 
 

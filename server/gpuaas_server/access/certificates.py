@@ -125,7 +125,7 @@ def certificate_sources(requester: Actor, named: Sequence[str], settings: Settin
     A requester on loopback reaches hosts by another address, which only the requester knows.
     """
     if not settings.ssh_certificate_source_check:
-        return CertificateSources(None)
+        return CertificateSources(tuple(dict.fromkeys(str(parse_network(one)) for one in named)) or None)
     found = [requester.address] if _is_remote(requester.address) else []
     return CertificateSources(tuple(dict.fromkeys(str(parse_network(one)) for one in (*found, *named))))
 

@@ -166,7 +166,7 @@ class SshCertificate(BaseModel):
     )
     source_addresses: list[str] = Field(
         description="Networks that the host accepts the certificate from. Empty: it accepts it from everywhere, because the"
-        " operator has turned the check off."
+        " operator has turned the check off and the request named none."
     )
 
 

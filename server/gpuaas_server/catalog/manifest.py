@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Collection
 from typing import Any, cast
 
 import orjson
@@ -238,6 +239,22 @@ def file_digests(document: ManifestDocument) -> tuple[str, ...]:
 def _profiles(document: ManifestDocument) -> list[Json]:
     listed = (holder.get("runtime_profile") for holder in (document, *document["components"]))
     return [profile for profile in listed if profile is not None]
+
+
+def unobserved_images(document: ManifestDocument, placed: Collection[str]) -> frozenset[str]:
+    """Return the images and files of which a launch of these components shows nothing: no host probes them for readiness."""
+    named: set[str] = set()
+    observed: set[str] = set()
+    for component in document["components"]:
+        profile = component.get("runtime_profile") or document.get("runtime_profile")
+        if profile is None:
+            continue
+        digests = {profile["image"], *(file["digest"] for file in profile.get("artifacts", ()))}
+        named |= digests
+        key = component["key"]
+        if key in placed and any("readiness" in probe.purpose for probe in host_probes(document, key)):
+            observed |= digests
+    return frozenset(named - observed)
 
 
 def host_probes(document: ManifestDocument, component_key: str) -> list[Probe]:

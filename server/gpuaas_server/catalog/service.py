@@ -25,6 +25,7 @@ from gpuaas_server.catalog.manifest import (
     digests_of,
     from_document,
     host_probes,
+    unobserved_images,
 )
 from gpuaas_server.catalog.manifest_document import ComponentDocument, ManifestDocument
 from gpuaas_server.catalog.manifest_schema import check_inputs
@@ -55,6 +56,7 @@ __all__ = [
     "Probe",
     "Reason",
     "Refusal",
+    "RegisteredVersion",
     "VersionNotice",
     "active_versions_on_digest",
     "app_document",
@@ -82,6 +84,7 @@ __all__ = [
     "placement_refusals",
     "reason_documents",
     "refuse_placement",
+    "unobserved_images",
     "usage_folder",
     "version_for_smoke",
     "version_notices",
@@ -224,6 +227,8 @@ async def version_for_smoke(tx: Tx, caller: Caller, app_id: str, version_id: str
     if row.status not in machine.TRYABLE:
         raise Problem("conflict", f"Version {row.version} is {row.status}; it is not launched any more.")
     if row.status == "draft" and row.trial_since is None:
+        if not identity.is_permitted(caller, "app_version_trial", own=False):
+            raise Problem("forbidden", "This draft is not on trial, and you may not put it on trial.")
         await queries.version_move(tx.connection, row.id, "draft", {"trial_since": tx.now})
         await controller_hooks().app_changed(tx, row.app_id)
     return row

@@ -1,6 +1,7 @@
 """All SQL of the members of app instances, and of the allocations that they live on."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import get_type_hints
 
 from gpuaas_server.instances.rows import BusyAllocation, InstanceOfTenant, MemberChanges, MemberRow
@@ -52,6 +53,16 @@ async def members_living(connection: Connection, instance_id: str) -> list[Membe
         MemberRow,
         f"SELECT {_COLUMNS} FROM app_members WHERE instance_id = %s AND removed_at IS NULL ORDER BY ordinal",
         (instance_id,),
+    )
+
+
+async def components_launched(connection: Connection, instance_id: str, until: datetime) -> list[str]:
+    """List the components that had members when the instance was launched, whether or not these are there still."""
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT DISTINCT component_key FROM app_members WHERE instance_id = %s AND created_at <= %s",
+        (instance_id, until),
     )
 
 

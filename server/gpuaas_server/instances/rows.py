@@ -183,8 +183,11 @@ class InstanceRow(InstanceSummaryRow):
 
     def manifests(self) -> Iterator[ManifestDocument]:
         """The manifests of all versions that may be on the hosts: an upgrade can break off, or leave something behind."""
-        yield self.manifest
-        yield from (version["manifest"] for version in (self.attempted, self.previous) if version is not None)
+        yield from (version["manifest"] for version in self.versions())
+
+    def versions(self) -> Iterator[VersionDocument]:
+        yield self.current_version()
+        yield from (version for version in (self.attempted, self.previous) if version is not None)
 
 
 class InstanceChanges(TypedDict, total=False):

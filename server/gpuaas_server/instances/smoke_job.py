@@ -6,6 +6,7 @@ from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.artifacts.service import Outcome
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import service as catalog
+from gpuaas_server.instances import member_queries
 from gpuaas_server.instances.locked_instance import SMOKE_WORK, LockedInstance, lock_any_instance
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.rows import InstanceRow
@@ -39,7 +40,7 @@ class SmokeLaunchJob:
         if removal is None:
             await _remove(locked)
             return tx.now + PAUSE
-        await _record(tx, locked.row, decide_verdict(deploy, removal))
+        await _record(tx, locked.row, deploy, decide_verdict(deploy, removal, locked.row.version))
         return None
 
 
@@ -61,7 +62,13 @@ async def _remove(locked: LockedInstance) -> None:
     await locked.store()
 
 
-async def _record(tx: Tx, row: InstanceRow, verdict: Verdict) -> None:
+async def _record(tx: Tx, row: InstanceRow, deploy: OperationRow, verdict: Verdict) -> None:
+    """Keep the verdict as evidence of what was launched. Of an image that no host probed, it would say nothing."""
+    launched = next((one for one in row.versions() if one["version"] == deploy.parameters["version"]), None)
+    if launched is None:  # changed twice: nothing names any more what the launch brought
+        return
+    placed = await member_queries.components_launched(tx.connection, row.id, deploy.created_at)
+    unobserved = catalog.unobserved_images(launched["manifest"], placed)
+    digests = [one for one in catalog.digests_of(launched["manifest"]) if one not in unobserved]
     found = Outcome("smoke", verdict.passed, verdict.summary, verdict.operation_id)
-    digests = catalog.digests_of(row.manifest)
-    await artifacts.record_launch(tx, row.project_id, list(digests), found)
+    await artifacts.record_launch(tx, row.project_id, digests, found)

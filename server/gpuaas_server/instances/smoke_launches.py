@@ -12,6 +12,7 @@ from gpuaas_server.instances.schemas import InstanceCreate, InstanceStarted, Smo
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.dataclass import dataclass
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.operations.service import OperationRow
@@ -25,6 +26,7 @@ async def app_version_smoke(
 ) -> InstanceStarted:
     """Launch the version in the project that publishes it. A draft is put on trial by that."""
     version = await catalog.version_for_smoke(tx, caller, app_id, version_id)
+    _require_probes(version, {one.component_key for one in body.placement_intent})
     create = InstanceCreate(
         app=version.slug,
         version=version.version,
@@ -40,6 +42,17 @@ async def app_version_smoke(
     return started
 
 
+def _require_probes(version: catalog.RegisteredVersion, placed: set[str]) -> None:
+    """Refuse a launch that would show nothing of any image."""
+    nothing_placed = catalog.unobserved_images(version.manifest, ())
+    if nothing_placed and catalog.unobserved_images(version.manifest, placed) == nothing_placed:
+        raise Problem(
+            "invalid_request",
+            "placement_intent: no component has a readiness probe that hosts run, so the launch would show nothing. Place a"
+            f" component of version {version.version} that has one, or register a version with one (kind tcp or http).",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a smoke launch showed, and by which operation."""
@@ -49,10 +62,14 @@ class Verdict:
     operation_id: str
 
 
-def decide_verdict(deploy: OperationRow, removal: OperationRow) -> Verdict:
-    """Judge a smoke launch whose two operations have ended: it must have become ready, and have left nothing behind."""
+def decide_verdict(deploy: OperationRow, removal: OperationRow, last_version: str) -> Verdict:
+    """Judge a smoke launch whose two operations have ended: the version must have become ready, have stayed until the end, and
+    have left nothing behind.
+    """
     if deploy.status != "succeeded":
         return Verdict(False, f"The launch {_ended(deploy)}", deploy.id)
+    if last_version != deploy.parameters["version"]:
+        return Verdict(False, f"It was changed to version {last_version} before it was removed.", deploy.id)
     if removal.status != "succeeded" or removal.forced is not None:
         return Verdict(False, f"It became ready, but its removal {_ended(removal)}", removal.id)
     return Verdict(True, "It became ready on its hosts and was removed; the receipts are clean.", deploy.id)

@@ -145,7 +145,12 @@ async def test_a_network_that_is_too_wide_and_too_many_are_refused(world: AppSit
 
 
 async def test_an_operator_may_turn_the_check_off(world: AppSite) -> None:
-    issued = await requested(world, "127.0.0.1", check=False, source_addresses=["198.51.100.9"])
+    issued = await requested(world, "198.51.100.9", check=False)
     read = load_ssh_public_identity(issued["certificate"].encode())
     assert isinstance(read, SSHCertificate)
     assert (issued["source_addresses"], read.critical_options) == ([], {})
+
+
+async def test_addresses_that_a_request_names_bind_its_certificate_although_the_check_is_off(world: AppSite) -> None:
+    issued = await requested(world, "127.0.0.1", check=False, source_addresses=["198.51.100.9"])
+    assert issued["source_addresses"] == sources(issued["certificate"]) == ["198.51.100.9/32"]

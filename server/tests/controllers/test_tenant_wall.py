@@ -130,6 +130,27 @@ async def test_a_consent_for_one_project_opens_no_other(served: Served) -> None:
     await _refused_everywhere(served, tenant, instance_id, operation_id)
 
 
+async def test_counts_are_read_only_on_allocations_of_projects_that_the_consent_names(served: Served) -> None:
+    tenant = served.tenant
+    other = await tenant.admin.post(f"/tenants/{tenant.tenant_id}/projects", {"slug": "other", "name": "Other"})
+    await served.consent(project_ids=[tenant.project_id])
+    instance_id, operation_id = await tenant.created(nodes=2)
+    await tenant.controller.carry_out(operation_id)
+    async with tenant.platform.database.connection(PLATFORM) as connection:  # a member in a project that it serves
+        served_too = (instance_id, other["id"], tenant.tenant_id)
+        await connection.execute(
+            "INSERT INTO instance_projects (instance_id, project_id, tenant_id, slug, home, since, added_by)"
+            " VALUES (%s, %s, %s, 'other', false, now(), 'usr_x')",
+            served_too,
+        )
+        moved = (other["id"], tenant.allocations[1])
+        await connection.execute("UPDATE app_members SET place_project_id = %s WHERE allocation_id = %s", moved)
+        await connection.execute("UPDATE allocations SET project_id = %s WHERE id = %s", moved)
+    path, key = f"{tenant.path}/instances/{instance_id}/usage-access", {"public_key": PUBLIC_KEY}
+    given = (await tenant.controller.person.call("POST", path, key)).json()
+    assert [one["principal"] for one in given["certificates"]] == tenant.allocations[:1]
+
+
 async def test_a_permission_that_the_consent_does_not_name_is_refused(served: Served) -> None:
     await served.consent(permissions=["operations", "health"])
     _, operation_id = await served.tenant.created(nodes=1)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -10,51 +9,17 @@ from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from tests_support import apps
 from tests_support.agents import Json
-from tests_support.apps import AppSite
+from tests_support.probed import ProbedSite
 
 ANSWERS = {"key": "answers", "component": "node", "kind": "http", "port": 7007, "path": "/healthz"}
 BOTH = {**ANSWERS, "purpose": ["readiness", "liveness"], "start_period_seconds": 10, "interval_seconds": 5}
 OTHER_DIGEST = "sha256:" + "b" * 64
 
 
-class ProbedSite(AppSite):
-    """An app whose nodes have a probe; its head has none."""
-
-    async def probe_tasks(self) -> dict[str, Json]:
-        """Take the tasks as the host's agent does: each is acknowledged. The newest of each member."""
-        taken: dict[str, Json] = {}
-        for task in await self.host.poll():
-            assert (await self.host.report(task)).status_code == 200
-            if task["kind"] == "probe":
-                taken[task["resource_id"]] = task
-        return taken
-
-    async def say(self, task: Json, status: str, answer: str = "HTTP 200", **more: Any) -> Json:
-        state = {"key": "answers", "status": status, "since": utc_now().isoformat(), "answer": answer}
-        member = {"member_id": task["resource_id"], "generation": task["generation"], "probes": [state], **more}
-        answered = await self.host.call("POST", "/probes", {"members": [member]})
-        assert answered.status_code == 200, answered.text
-        await self.settle(answering=False)
-        found: Json = answered.json()
-        return found
-
-    async def completed(self, operation_id: str, **body: object) -> dict[str, Json]:
-        await self.controller.carry_out(operation_id, **body)
-        return await self.probe_tasks()
-
-    async def probed(self) -> tuple[str, dict[str, Json]]:
-        """A running instance, and the probe tasks of its nodes."""
-        instance_id, operation_id = await self.created()
-        tasks = await self.completed(operation_id)
-        for task in tasks.values():
-            await self.say(task, "passing")
-        return instance_id, tasks
-
-
 @pytest.fixture
 async def world(platform: Platform) -> AsyncIterator[ProbedSite]:
     async with apps.opened(platform) as opened:
-        site = ProbedSite(**{name: getattr(opened, name) for name in AppSite.__dataclass_fields__})
+        site = ProbedSite.of(opened)
         await site.publish(version="1.3.0", probes=[BOTH])
         yield site
 

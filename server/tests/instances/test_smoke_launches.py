@@ -6,8 +6,10 @@ from gpuaas_server.instances.locked_instance import SMOKE_WORK
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.work import leases
-from tests_support.agents import Json
+from tests_support.agents import Json, Person
 from tests_support.apps import INPUTS, AppSite
+from tests_support.manifests import DIGEST, document
+from tests_support.probed import ProbedSite
 
 
 async def draft(world: AppSite) -> str:
@@ -111,6 +113,74 @@ async def test_launch_that_nobody_carries_out_ends_with_an_outcome(world: AppSit
     world.clock.ahead = timedelta()  # the token did not live so long
     (found,) = await evidence(world, path)
     assert found["passed"] is False
+
+
+OTHER = "sha256:" + "b" * 64
+
+
+async def version_of_images(world: AppSite) -> str:
+    """The path of a version with an image for each component. Hosts probe the head; nodes are optional."""
+    head, node = document()["components"]
+    node = {**node, "min": 0, "runtime_profile": {"image": OTHER}}
+    probe = {"key": "answers", "component": "head", "kind": "tcp", "port": 7007, "purpose": ["readiness"]}
+    components = [head | {"runtime_profile": {"image": DIGEST}}, node]
+    artifact = {"kind": "oci", "digest": DIGEST}
+    await world.publish(version="2.0.0", artifact=artifact, components=components, probes=[probe])
+    (app,) = (await world.admin.get(f"{world.path}/apps"))["items"]
+    versions = (await world.admin.get(f"{world.path}/apps/{app['id']}/versions"))["items"]
+    (made,) = (one["id"] for one in versions if one["version"] == "2.0.0")
+    return f"{world.path}/apps/{app['id']}/versions/{made}"
+
+
+async def verdicts(world: AppSite, digest: str) -> list[bool]:
+    return [one["passed"] for one in (await world.admin.get(f"{await world.artifact(digest)}/evidence"))["items"]]
+
+
+async def test_launch_is_evidence_only_of_images_that_hosts_have_probed(world: AppSite) -> None:
+    site = ProbedSite.of(world)
+    started = await launched(site, await version_of_images(site))
+    for task in (await site.completed(started["operation"]["id"])).values():
+        await site.say(task, "passing")
+    await site.controller.carry_out(await removal_of(site, started["instance"]["id"]))
+    await site.settle()
+    assert (await verdicts(site, DIGEST), await verdicts(site, OTHER)) == ([True], [])
+
+
+async def test_launch_of_components_that_no_host_probes_is_refused(world: AppSite) -> None:
+    path = await version_of_images(world)
+    nodes = [{"component_key": "node", "allocation_id": one} for one in world.allocations[:2]]
+    refused = await world.admin.call("POST", f"{path}/smoke", {"placement_intent": nodes, "inputs": INPUTS})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request"), refused.text
+    assert "readiness probe" in refused.json()["detail"]
+
+
+async def test_version_that_was_replaced_before_the_removal_does_not_pass(world: AppSite) -> None:
+    path = await draft(world)
+    started = await launched(world, path)
+    await world.controller.carry_out(started["operation"]["id"])
+    async with world.platform.database.connection(PLATFORM) as connection:  # what an upgrade at this moment leaves
+        await connection.execute(
+            "UPDATE app_instances SET version = '1.9.0', previous = jsonb_build_object('version', version, 'manifest',"
+            " manifest, 'digest', digest, 'version_id', version_id, 'runtime_version', runtime_version,"
+            " 'publisher_project_id', publisher_project_id) WHERE id = %s",
+            (started["instance"]["id"],),
+        )
+    await world.controller.carry_out(await removal_of(world, started["instance"]["id"]))
+    await world.settle()
+    (found,) = await evidence(world, path)
+    assert (found["passed"], "changed to version 1.9.0" in found["summary"]) == (False, True)
+
+
+async def test_program_that_may_not_put_a_draft_on_trial_does_not_do_so_by_a_smoke_launch(world: AppSite) -> None:
+    path = await draft(world)
+    account = await world.admin.post(f"{world.path}/service-accounts", {"name": "launcher", "scopes": ["apps:operate"]})
+    grant = {"grant_type": "client_credentials", "client_id": account["id"]}
+    answer = await world.site.client.post("/auth/token", json=grant | {"client_secret": account["key"]["secret"]})
+    person = Person(world.site.client, answer.json()["access_token"])
+    body = {"placement_intent": places(world), "inputs": INPUTS}
+    refused = await person.call("POST", f"{path}/smoke", body)
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), refused.text
+    assert (await world.admin.get(path))["trial_since"] is None
 
 
 async def test_draft_on_trial_is_launched_by_its_publisher_alone_and_only_if_it_is_trusted(world: AppSite) -> None:
