@@ -19,6 +19,7 @@ from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 SETTLE = 300.0
+BUILD = 1500.0  # the platform builds with the lowest priority, beside tests that take all of the machine
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,7 @@ def test_a_published_app_is_in_the_catalogue_with_every_digest_and_once(server: 
     assert refused.value.problem.code == "artifact_in_use"
 
 
+@pytest.mark.timeout(2700)
 def test_the_platform_builds_and_publishes_an_app_by_itself_and_says_why_it_cannot(tmp_path: Path) -> None:
     """Without a registry there is nothing to build for; with one, the image is built beside the running platform."""
     cache, roots = tmp_path / "cache", ":".join(map(str, lab_base().roots))
@@ -68,7 +70,7 @@ def test_the_platform_builds_and_publishes_an_app_by_itself_and_says_why_it_cann
     part("docker-registry")
     with RunningServer.start(**wanted, registry_bind=f"127.0.0.1:{free_port()}") as server:
         person = Sandbox.create(server).person("project_member")
-        person.wait_for(lambda: _provided(person, "provided"), SETTLE, "the app to be provided")
+        person.wait_for(lambda: _provided(person, "provided"), BUILD, "the app to be provided")
         person.wait_for(lambda: _is_live(person), SETTLE, "a controller of the app")
         (built,) = cache.glob("tensorboard-*[0-9a-f]")
         version = _entry(person).latest

@@ -14,7 +14,7 @@ import pytest
 
 from gpuaas_lab import leftovers, records
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
 
 # The verbs and commands that the story is about, as its lines on the screen show them.
 SHOWN = (
@@ -42,7 +42,7 @@ def demo(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 def test_the_demo_takes_a_cluster_from_nothing_to_a_receipt(tmp_path: Path) -> None:
     with demo(tmp_path) as running:
-        assert running.wait(540) == 0, (tmp_path / "said.txt").read_text()
+        assert running.wait(840) == 0, (tmp_path / "said.txt").read_text()
         name = f"demo-{running.pid}"
     report = json.loads((tmp_path / "demo-report.json").read_text())
     assert (report["mode"], report["verdict"], report["left_out"]) == ("on real lab hosts", "passed", [])

@@ -57,6 +57,8 @@ def write(lab: EchoLab, script: str, host: int = 0, wait: bool = True) -> None:
     waits = ["--wait"] if wait else []
     lab.hosts[host].run(["systemctl", "reset-failed", WRITER], check=False)
     lab.hosts[host].run(["systemd-run", "-q", *waits, "--collect", f"--unit={WRITER}", "bash", "-c", script])
+    if wait:  # the unit has ended; the journal may still be reading what it wrote
+        lab.hosts[host].run(["journalctl", "--sync"])
 
 
 def at(line: LogLine) -> datetime:
@@ -176,10 +178,10 @@ def test_a_follower_sees_lines_at_once_and_goes_on_after_the_agent_and_the_api_w
 ) -> None:
     hub = lab.member(instance, "hub")
     with followed(lab, instance, hub.id) as arrived:
-        began = time.monotonic()
         write(lab, "echo first")
-        shows(arrived, "first")
-        assert time.monotonic() - began < 5
+        first = shows(arrived, "first")[-1]
+        assert isinstance(first, LogLine)
+        assert datetime.now(UTC) - at(first) < timedelta(seconds=5)  # one machine, one clock
         lab.hosts[0].kill_agent()
         write(lab, "echo while the agent was dead")
         shows(arrived, "while the agent was dead")
@@ -199,9 +201,7 @@ def test_a_flood_is_shown_in_part_and_counted_and_nobody_else_waits(
         )
         lab.hosts[0].run(["systemctl", "restart", "systemd-journald"])
         write(lab, "seq 1 20000; echo flood over", wait=False)
-        began = time.monotonic()
-        assert person.logs.tail(lab.project_id, instance, 10, member=relay.id)
-        assert time.monotonic() - began < 10
+        assert person.logs.tail(lab.project_id, instance, 10, member=relay.id)  # refused after ANSWER_SECONDS
         seen = shows(arrived, "flood over")
     left_out = sum(getattr(one, "lines", 0) for one in seen if not isinstance(one, LogLine))
     shown = sum(isinstance(one, LogLine) and one.text.isdecimal() for one in seen)
@@ -229,6 +229,7 @@ def test_the_command_merges_members_by_time(lab: EchoLab, instance: str, monkeyp
             write(lab, f"echo {text}")
         else:
             lab.hosts[1].run(["systemctl", "restart", "echo-relay.service"])
+            lab.hosts[1].run(["journalctl", "--sync"])
     asked = ["logs", "logged", "--project", lab.project_id, "--since", "1m"]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output

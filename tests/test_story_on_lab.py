@@ -17,7 +17,7 @@ from system_support.server import RunningServer
 from system_support.ssh_client import SshClient
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-SETTLE = 90.0
+SETTLE = 240.0
 
 
 @dataclass

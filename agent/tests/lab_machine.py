@@ -88,7 +88,14 @@ class Tenant:
             **(self._wipe_order() if kind in ("wipe", "verify_wipe") else {}),
             **spec,
         }
-        return self.platform.submit(kind, fields, resource_id=self.allocation_id, generation=self.generation)
+        return self.platform.submit(
+            kind, fields, resource_id=self.allocation_id, generation=self.generation, seconds=self._longest
+        )
+
+    @property
+    def _longest(self) -> float:
+        """How long a task may take: a wipe of the grade `rebooted` has the boot of a host in it."""
+        return 300.0 if self.grade == "rebooted" else 60.0
 
     def _wipe_order(self) -> JsonObject:
         if self.shape != "baremetal":
@@ -97,7 +104,7 @@ class Tenant:
 
     def task(self, kind: str, **spec: object) -> JsonObject:
         began = time.monotonic()
-        result = self.platform.wait_result(self.submit(kind, **spec))
+        result = self.platform.wait_result(self.submit(kind, **spec), self._longest)
         self.seconds[kind] = round(time.monotonic() - began, 3)
         assert result["status"] == "succeeded", (kind, result["failure"], result["phases"])
         answer = result["result"]

@@ -176,7 +176,7 @@ class LittlePlatform:
             assert self.changed.wait_for(found, seconds), f"{key} never was {statuses}: {self.probe_reports}"
             return found() or {}
 
-    def wait_enrolled(self, seconds: float = 30.0) -> str:
+    def wait_enrolled(self, seconds: float = 180.0) -> str:
         with self.changed:
             assert self.changed.wait_for(lambda: bool(self.heartbeats), seconds), "no heartbeat"
             return next(iter(self.nodes))

@@ -128,7 +128,7 @@ def test_a_wipe_goes_on_behind_its_restart_whatever_is_killed_when(
         machine.host.power_on()
     elif machine.host.is_on:
         machine.run(["systemctl", "kill", "-s", "KILL", "gpuaas-agent"], check=False)
-    result = tenant.platform.wait_result(task_id, 120)
+    result = tenant.platform.wait_result(task_id, 300)
     assert result["status"] == "succeeded", result
     assert unclean(tenant.task("verify_wipe")) == {}
     assert boot_id(machine) != before

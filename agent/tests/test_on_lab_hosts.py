@@ -12,6 +12,8 @@ import pytest
 from lab_machine import LabMachine, Tenant, lab_machine, unclean
 from little_platform import LittlePlatform
 
+from gpuaas_lab.host import BOOT_TIMEOUT
+
 pytestmark = pytest.mark.lab
 
 LITTER = r"""
@@ -224,14 +226,15 @@ def test_a_granted_key_works_until_it_expires(tenant: Tenant, shape: str, tmp_pa
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     tenant.task("provision")
     assert tenant.ssh("true", key=key).returncode != 0
-    until = datetime.now(UTC) + timedelta(seconds=4)
-    grant = {
-        "grant_id": "gra_1",
-        "public_key": key.with_suffix(".pub").read_text().strip(),
-        "expires_at": until.isoformat(),
-    }
-    tenant.task("sync_access", grants=[grant])
-    assert tenant.ssh("true", key=key).returncode == 0
+    public = key.with_suffix(".pub").read_text().strip()
+    for seconds in (4, 12, 36):  # the shortest life in which this machine gets the key there and logs in
+        until = datetime.now(UTC) + timedelta(seconds=seconds)
+        grant = {"grant_id": "gra_1", "public_key": public, "expires_at": until.isoformat()}
+        tenant.task("sync_access", grants=[grant])
+        let_in = tenant.ssh("true", key=key).returncode == 0
+        if datetime.now(UTC) < until - timedelta(seconds=1):  # sshd counts in whole seconds
+            break
+    assert let_in
     time.sleep(max(0.0, (until - datetime.now(UTC)).total_seconds()) + 1.0)
     assert tenant.ssh("true", key=key).returncode != 0
     assert unclean(tenant.release()) == {}
@@ -242,7 +245,7 @@ def test_an_agent_restart_keeps_a_tenant_logged_in_and_able_to_log_in(tenant: Te
     heartbeats = len(tenant.platform.heartbeats)
     machine.host.kill_agent()
     with tenant.platform.changed:
-        tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=60)
     time.sleep(0.5)
     assert tenant.may_log_in()
     assert unclean(tenant.release()) == {}
@@ -302,7 +305,7 @@ def test_a_slice_goes_on_while_the_agent_is_killed_and_is_found_again_and_releas
     heartbeats = len(tenant.platform.heartbeats)
     machine.run(["systemctl", "start", "gpuaas-agent"])
     with tenant.platform.changed:
-        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=60)
     for _ in range(2):
         machine.host.kill_agent()
         assert tenant.ssh(lives).stdout == before
@@ -360,7 +363,7 @@ def test_an_allocation_survives_a_power_cut_of_its_host_and_is_released_clean(
     machine.host.power_cut()
     machine.host.power_on()
     machine.host.wait_ssh()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + BOOT_TIMEOUT
     while not tenant.may_log_in() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert tenant.ssh("cat ~/kept").stdout == "kept\n"
@@ -373,7 +376,7 @@ def test_a_tenant_who_deletes_the_agents_records_is_not_found_clean(tenant: Tena
     heartbeats = len(tenant.platform.heartbeats)
     tenant.ssh("sudo sh -c 'rm /var/lib/gpuaas/agent/allocations/*; systemctl kill -s KILL gpuaas-agent'")
     with tenant.platform.changed:
-        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=60)
     tenant.task("deprovision")
     tenant.task("wipe")
     verdict = tenant.task("verify_wipe")

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from gpuaas_lab import Fleet, Host
+from gpuaas_lab.host import BOOT_TIMEOUT
 
 pytestmark = pytest.mark.lab
 
@@ -58,7 +59,7 @@ def _in_host(fleet: Fleet, host: Host, script: str) -> str:
     return host.run(["sh", "-ec", "\n".join([*facts, script])]).stdout
 
 
-def _greeting(address: str, seconds: float) -> str:
+def _greeting(address: str, seconds: float = BOOT_TIMEOUT) -> str:
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -91,7 +92,7 @@ def _check_limits(host: Host) -> None:
 def test_a_slice_boots_in_a_host_and_answers_on_port_22_until_it_is_stopped(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     _in_host(fleet, host, _START)
-    assert _greeting(host.slice_addresses[0].split("/")[0], 15).startswith("SSH-")
+    assert _greeting(host.slice_addresses[0].split("/")[0]).startswith("SSH-")
     assert _in_host(fleet, host, _INSIDE + "hostname") == "slice1\n"
     nodes = _in_host(fleet, host, _INSIDE + "sh -c 'ls /dev/nvidia*'").split()
     assert nodes == ["/dev/nvidia0", "/dev/nvidia1"]
@@ -104,14 +105,14 @@ def test_a_slices_disk_survives_a_power_cut_of_its_host_and_nothing_else_does(fl
     host = fleet.hosts[1]
     _in_host(fleet, host, _START)
     address = host.slice_addresses[0].split("/")[0]
-    _greeting(address, 15)
+    _greeting(address)
     _in_host(fleet, host, _INSIDE + "sh -c 'echo tenant > /root/work; sync'")
     host.power_cut()
     with pytest.raises(OSError, match=r"timed out|unreachable|No route"):
         socket.create_connection((address, 22), timeout=0.5)
     assert (host.slices_dir / "slice1/upper/root/work").read_text() == "tenant\n"
     host.power_on()
-    host.wait_ssh(20)
+    host.wait_ssh()
     assert "slice1" not in host.run(["ip", "netns"]).stdout
     assert "slice1" not in host.read_file("/proc/self/mounts")
     assert host.run(["find", "/sys/fs/cgroup", "-name", "*slice-slice1*"]).stdout == ""

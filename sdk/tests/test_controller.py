@@ -3,7 +3,7 @@
 import asyncio
 import urllib.request
 
-from sdk_support.notes_app import MANIFEST, Begin, Notes, ended, until
+from sdk_support.notes_app import HANG, MANIFEST, Begin, Notes, ended, until
 
 from gpuaas_sdk import NewMemberOperation
 from gpuaas_sdk.controller import Context, Failed
@@ -69,7 +69,7 @@ async def test_a_cancelled_operation_ends_between_two_steps(catalog_app: Catalog
     app = Notes(catalog_app.slug, hold=hold)
     async with running_replica(app, catalog_app.controller()):
         _, operation = await asyncio.to_thread(begin)
-        await asyncio.wait_for(app.began.wait(), 10)
+        await asyncio.wait_for(app.began.wait(), HANG)
         await asyncio.to_thread(catalog_app.sandbox.admin.operations.cancel, catalog_app.project_id, operation.id)
         hold.set()
         done = await ended(catalog_app, operation)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
-from sdk_support.notes_app import Begin, Notes, decommission, ended, until
+from sdk_support.notes_app import HANG, Begin, Notes, decommission, ended, until
 
 from gpuaas_sdk.controller import AppController, Context, ControllerClient, Replica, connect
 from gpuaas_sdk.controller.failures import Interrupted
@@ -19,7 +19,7 @@ async def test_a_replica_that_stops_gives_its_operation_back_and_another_starts_
     first, second = Notes(catalog_app.slug, hold=hold), Notes(catalog_app.slug)
     async with running_replica(first, settings) as replica:
         _, operation = await asyncio.to_thread(begin)
-        await asyncio.wait_for(first.began.wait(), 10)
+        await asyncio.wait_for(first.began.wait(), HANG)
         ending = asyncio.create_task(replica.stop())
         await asyncio.sleep(0.1)
         hold.set()
@@ -56,7 +56,7 @@ async def test_a_replica_that_died_resumes_its_operation_when_it_restarts_under_
         dead = Replica(dying, ControllerClient(client, settings.project_id, settings.replica))
         work = asyncio.create_task(dead.run())
         _, operation = await asyncio.to_thread(begin)
-        await asyncio.wait_for(dying.began.wait(), 10)
+        await asyncio.wait_for(dying.began.wait(), HANG)
     work.cancel()  # without its connection it can report nothing
     back = Notes(catalog_app.slug)
     async with running_replica(back, settings):
@@ -150,7 +150,7 @@ async def test_a_handler_is_stopped_when_its_operation_was_forced_to_end(catalog
     app = Notes(catalog_app.slug, hold=asyncio.Event())
     async with running_replica(app, catalog_app.controller()) as replica:
         _, operation = await asyncio.to_thread(begin)
-        await asyncio.wait_for(app.began.wait(), 10)
+        await asyncio.wait_for(app.began.wait(), HANG)
         operations = catalog_app.sandbox.admin.operations
         await asyncio.to_thread(operations.force, catalog_app.project_id, operation.id, "it takes too long")
         async with asyncio.timeout(40):  # the next renewal is refused

@@ -42,9 +42,9 @@ def faults_of(text: str) -> list[str]:
     ],
 )
 def test_a_hostile_text_is_refused_soon(text: str, said: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     assert any(said in message for message in faults_of(text))
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 5
 
 
 def test_anchors_and_merge_keys_mean_what_they_do_in_compose() -> None:

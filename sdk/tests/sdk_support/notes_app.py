@@ -9,6 +9,7 @@ from gpuaas_sdk.controller import AppController, Context, Health, InstanceSnapsh
 from gpuaas_sdk.testing import CatalogApp, running_replica
 
 Begin = Callable[[], tuple[str, Operation]]
+HANG = 60.0  # what has not happened by then does not happen, however busy the machine is
 
 MANIFEST = """\
 manifest: 1
@@ -96,10 +97,10 @@ def decommission(catalog_app: CatalogApp, instance_id: str) -> None:
 
 
 async def ended(catalog_app: CatalogApp, operation: Operation) -> Operation:
-    return await asyncio.to_thread(catalog_app.ended, operation, 30.0)
+    return await asyncio.to_thread(catalog_app.ended, operation, HANG)
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG):
         while not await asyncio.to_thread(true):
             await asyncio.sleep(0.05)

@@ -19,10 +19,10 @@ MERGE = "base: &base {slug: echo}\nother:\n  <<: *base\n"
 
 
 def refused(text: str) -> list[dict[str, Any]]:
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(Problem) as problem:
         parse(text)
-    assert time.perf_counter() - started < 2.0
+    assert time.thread_time() - started < 2.0
     assert problem.value.code == "manifest_invalid"
     found = problem.value.details["faults"]
     assert isinstance(found, list)

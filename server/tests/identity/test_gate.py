@@ -169,10 +169,10 @@ async def test_the_second_look_at_a_caller_needs_no_query(world: World, monkeypa
     request = _Request(ann.token)
     await gate.admit(request, "me_show")
     monkeypatch.setattr(world.platform.database, "connection", _no_connection)
-    started = time.perf_counter()
+    started = time.thread_time()  # of this thread's own work, whatever else the machine is doing
     for _ in range(1000):
         await gate.admit(request, "me_show")
-    assert (time.perf_counter() - started) / 1000 < 0.0002
+    assert (time.thread_time() - started) / 1000 < 0.0002
 
 
 class _Request:
