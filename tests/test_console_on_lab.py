@@ -101,6 +101,15 @@ def test_a_cluster_is_launched_from_the_catalog_and_seen_to_run(story: Story) ->
     assert story.lab.instance(story.cluster).status == "running"
 
 
+def test_the_lines_of_the_cluster_that_was_launched_are_shown(story: Story) -> None:
+    story.mia.visit(f"/workloads/{story.cluster}")
+    story.page.get_by_role("button", name="Show logs").click()
+    log = story.page.get_by_role("log")
+    expect(log.get_by_text("Controller of a Slurm cluster").first).to_be_visible(timeout=HANG)
+    story.page.get_by_label("Search in these lines").fill("munge")
+    expect(log.get_by_text("Controller of a Slurm cluster")).to_have_count(0)
+
+
 def test_a_command_is_run_in_the_terminal_of_an_allocation(story: Story) -> None:
     story.mia.visit(f"/allocations/{story.lab.places[0]}")
     story.mia.button("terminal_open").click()
