@@ -35,11 +35,12 @@ TAG = f"/v2/{REPOSITORY}/manifests/{IMAGE.replace(':', '-')}.sig"
 REFERRERS = f"/v2/{REPOSITORY}/referrers/{IMAGE}"
 # The same answers as those of the whole program: {"done": …} or {"failed": …}.
 PROGRAM = """
-import json, sys
+import json, sys, time
 from host_commands import Failed
 from host_signatures import verify
 try:
-    print(json.dumps({"done": verify(json.load(sys.stdin))}))
+    request = json.load(sys.stdin)
+    print(json.dumps({"done": verify(request, time.monotonic() + request["seconds"])}))
 except Failed as failed:
     print(json.dumps({"failed": failed.code, "message": str(failed)}))
 """

@@ -23,6 +23,15 @@ with images_locked():
     input()
 """
 
+LATE = """
+from host_engine import LockTimeout, images_locked
+try:
+    with images_locked(0.2):
+        print("in")
+except LockTimeout:
+    print("late")
+"""
+
 
 def test_programs_of_two_apps_are_never_at_the_images_of_a_host_at_the_same_time(tmp_path: Path) -> None:
     file = tmp_path / "turns"
@@ -34,10 +43,12 @@ def test_programs_of_two_apps_are_never_at_the_images_of_a_host_at_the_same_time
     assert turns == [line for one in turns[::2] for line in (one, one.replace(" in", " out"))], turns
 
 
-def test_a_program_that_is_killed_gives_the_lock_back(tmp_path: Path) -> None:
+def test_a_program_waits_for_the_lock_until_its_deadline_and_one_that_is_killed_gives_it_back(tmp_path: Path) -> None:
     first = subprocess.Popen(host_program(WAITS, {}), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert first.stdout is not None
     assert first.stdout.readline() == b"in\n"
+    late = subprocess.run(host_program(LATE, {}), timeout=60, check=True, capture_output=True)
+    assert late.stdout == b"late\n", "it waits until its deadline only"
     first.kill()
     first.wait(60)
     second = host_program(TURNS, {"app_words": "WORD = 'next'"})

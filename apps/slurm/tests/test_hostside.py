@@ -1,7 +1,10 @@
 """The programs for hosts, run with this machine's Python."""
 
 import asyncio
+import hashlib
+import io
 import os
+import tarfile
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,3 +126,26 @@ async def test_without_an_answering_controller_nothing_is_concluded(tmp_path: Pa
     here = slurm(tmp_path, "echo unable to contact >&2; exit 1", "true")
     with pytest.raises(Failed, match="unable to contact"):
         await run_program(host(here), "wait_idle", {"node": "w1", "seconds": 5})
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w"])
+async def test_a_bundle_that_becomes_larger_when_it_is_unpacked_is_refused(tmp_path: Path, mode: str) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as archive:  # type: ignore[call-overload]
+        entry = tarfile.TarInfo("tool.deb")
+        if mode == "w":  # a sparse file of 1 GiB without any content
+            entry.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 30), "GNU.sparse.numblocks": "1"}
+        archive.addfile(entry)
+    bundle = tmp_path / "bundle.tar"
+    bundle.write_bytes(packed.getvalue())
+    digest = f"sha256:{hashlib.sha256(packed.getvalue()).hexdigest()}"
+    request = {
+        "folder": str(tmp_path),
+        "mode": "artifact",
+        "digest": digest,
+        "wanted": ["no-such"],
+        "bundle": str(bundle),
+    }
+    with pytest.raises(Failed, match=r"not a tar archive, or is compressed|other than packages"):
+        await run_program(host(Here()), "packages", request)
+    assert not (tmp_path / "source").exists()

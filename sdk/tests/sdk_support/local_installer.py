@@ -27,14 +27,15 @@ def command_for(records: Path) -> list[str]:
 
 
 class LocalInstaller(HostInstaller):
-    """An installer whose host is this machine."""
+    """An installer whose host is this machine. `first` is code that its program runs before its own."""
 
-    def __init__(self, records: Path, instance_id: str = "ins_one") -> None:
+    def __init__(self, records: Path, instance_id: str = "ins_one", first: str = "") -> None:
         super().__init__("here", {"GPUAAS_INSTANCE": instance_id})
-        self.records = records
+        self.records, self.first = records, first
 
     async def request(self, argv: Sequence[str], line: str, *, timeout: float) -> str:
-        child = await asyncio.create_subprocess_exec(*command_for(self.records), stdin=PIPE, stdout=PIPE)
+        *words, text = command_for(self.records)
+        child = await asyncio.create_subprocess_exec(*words, self.first + text, stdin=PIPE, stdout=PIPE)
         out, _ = await asyncio.wait_for(child.communicate(f"{line}\n".encode()), timeout)
         return out.decode()
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -20,6 +19,7 @@ from gpuaas_catalogue.images.debian import DebianBase
 from gpuaas_catalogue.images.errors import BuildFailed
 from gpuaas_catalogue.images.layers import Layer, write_layer
 from gpuaas_catalogue.images.layouts import write_layout
+from gpuaas_catalogue.images.programs import run_isolated
 from gpuaas_catalogue.images.recipes import UID, Recipe
 from gpuaas_catalogue.images.wheels import PLACE, install_wheels
 from gpuaas_sdk.image_layouts import ImageLayout
@@ -29,7 +29,7 @@ _BUILDER = 3
 _TIMEOUT = 600.0
 Progress = Callable[[str], None]
 _PATH = "/opt/app/bin:/opt/launch:/usr/local/bin:/usr/bin:/bin"
-# Runs in a mount namespace of its own, so that a killed builder leaves no mount.
+# Runs in a mount namespace of its own.
 _COMPILE = """set -e
 root=$1 app=$2 place=$3 python=$4; shift 4
 [ -z "$app" ] || mount --bind "$app" "$root/$place"
@@ -171,8 +171,7 @@ def _everything_below(root: Path) -> list[Path]:
 def _compile(root: Path, app: Path | None, python: str, folders: list[str]) -> None:
     words = [str(root), str(app or ""), PLACE, python, *folders]
     environment = {"PATH": _PATH + ":/usr/sbin:/sbin", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
-    argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _COMPILE, "sh", *words]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT, env=environment)
+    done = run_isolated(["sh", "-c", _COMPILE, "sh", *words], _TIMEOUT, environment)
     # Some wheels contain templates that look like modules and are none; Python could not load them either.
     if done.returncode != 0 and "SyntaxError" not in done.stdout + done.stderr:
         raise BuildFailed(

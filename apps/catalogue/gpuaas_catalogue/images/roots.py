@@ -13,6 +13,7 @@ from pathlib import Path
 from gpuaas_catalogue.images.cache import BuildCache
 from gpuaas_catalogue.images.debian import INSTALLED, DebianBase, read_base
 from gpuaas_catalogue.images.errors import BuildFailed
+from gpuaas_catalogue.images.programs import run_isolated
 
 RELEASE = "bookworm"  # the requirements are for its Python and its libc
 BASE_VARIABLE = "GPUAAS_CATALOGUE_BASE"
@@ -61,7 +62,7 @@ def _bootstrap(target: Path, installed: Sequence[str]) -> None:
         )
     options = ["--variant=minbase", f"--include={','.join(installed)}"]
     argv = [program, *options, RELEASE, str(target), _archive()]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+    done = run_isolated(argv, _TIMEOUT)
     if done.returncode != 0:
         raise BuildFailed(
             f"debootstrap failed: {(done.stdout + done.stderr).strip()[-400:]}.",

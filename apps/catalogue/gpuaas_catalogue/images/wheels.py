@@ -7,11 +7,11 @@ Every wheel must have one of the hashes of the requirements, and nothing is buil
 import csv
 import io
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from gpuaas_catalogue.images.errors import BuildFailed
+from gpuaas_catalogue.images.programs import run_program
 
 PLACE = "opt/app"
 _PLATFORM = "x86_64-manylinux_2_36"  # the libc of Debian 12
@@ -47,7 +47,7 @@ def _unpack(requirements: Path, target: Path, python: str) -> None:
     options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--link-mode=copy", "--quiet"]
     place = [f"--target={target}", f"--python-version={python}", f"--python-platform={_PLATFORM}"]
     argv = [uv, "pip", "install", f"--python={sys.executable}", *place, *options, f"--requirements={requirements}"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT)
+    done = run_program(argv, _TIMEOUT)
     if done.returncode != 0:
         raise BuildFailed(
             f"The wheels of {requirements} were not installed: {done.stderr.strip()[-600:]}",

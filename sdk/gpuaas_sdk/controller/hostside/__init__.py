@@ -6,8 +6,16 @@ from functools import cache
 from importlib.resources import files
 
 PYTHON = "/usr/bin/python3"
-_MODULES = ("host_files", "host_record", "host_units", "host_packages", "host_streams", "host_downloads")
-SHARED_MODULES = ("host_engine",)  # what every app's programs can import
+_MODULES = (
+    "host_files",
+    "host_record",
+    "host_units",
+    "host_packages",
+    "host_streams",
+    "host_archives",
+    "host_downloads",
+)
+SHARED_MODULES = ("host_engine", "host_room")  # what every app's programs can import
 _LOADER = """\
 import json, sys, types
 for name, text in json.loads({modules!r}):
@@ -19,8 +27,9 @@ for name, text in json.loads({modules!r}):
 def host_program(main: str, modules: Mapping[str, str]) -> list[str]:
     """Return the command for `Host.request` that runs the text `main` with the host's own Python.
 
-    `modules` are texts that it imports by name, each before those that import it. It can import `host_engine` as well, which
-    the SDK brings: `with images_locked():` keeps apps apart that list or remove podman's images on one host.
+    `modules` are texts that it imports by name, each before those that import it. It can import what the SDK brings as
+    well. `host_engine`: `with images_locked():` keeps apps apart that list or remove podman's images on one host; after five
+    minutes, or `images_locked(seconds)`, it raises `LockTimeout`. `host_room`: how much of a disk may still be written.
     """
     taken = set(modules) & set(SHARED_MODULES)
     if taken:

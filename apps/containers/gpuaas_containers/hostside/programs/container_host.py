@@ -9,6 +9,7 @@ import subprocess
 
 from host_commands import Failed
 from host_documents import apply
+from host_engine import LockTimeout
 from host_facts import facts
 from host_images import forget_images, pull
 from host_probes import await_ready
@@ -42,6 +43,8 @@ def answer(line):
         message = f"{' '.join(late.cmd[:2])} did not end in {int(late.timeout)} s"
         ending = request["action"] in ("stop", "remove")
         return {"failed": {"code": "stop_failed" if ending else "container_start_timeout", "message": message}}
+    except LockTimeout:
+        return {"failed": {"code": "removal_failed", "message": "another program works with the images for too long"}}
     except OSError as error:
         code = "disk_full" if error.errno == errno.ENOSPC else "host_refused"
         return {"failed": {"code": code, "message": f"{error.strerror}: {error.filename}"}}

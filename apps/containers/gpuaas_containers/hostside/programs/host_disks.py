@@ -7,11 +7,10 @@ import tempfile
 import time
 
 from host_commands import Failed
+from host_room import bytes_left, files_left, free_bytes, kept_bytes
 
 STORAGE = "/var/lib/containers"
 PAUSE = 0.2
-MOST_KEPT, KEPT_PART = 1 << 30, 20  # bytes that stay free, or a part of a smaller disk
-MOST_FILES_KEPT = 100_000  # files that the disk must still have room for, or the same part
 MIB = 1 << 20
 
 
@@ -19,24 +18,20 @@ def refuse_without_room(folders, size):
     """Refuse a pull without enough space. An image takes its compressed size, and at least as much again when unpacked."""
     for folder in folders:
         disk = os.statvfs(nearest(folder))
-        free, kept = disk.f_bavail * disk.f_frsize, kept_bytes(disk)
-        if free < 2 * (size or 0) + kept:
-            sizes = f"the image has {(size or 0) // MIB} MiB, {free // MIB} MiB are free"
-            raise Failed("disk_full", f"{sizes} and {kept // MIB} MiB of them are kept free")
+        if bytes_left(disk) < 2 * (size or 0):
+            sizes = f"the image has {(size or 0) // MIB} MiB, {free_bytes(disk) // MIB} MiB are free"
+            raise Failed("disk_full", f"{sizes} and {kept_bytes(disk) // MIB} MiB of them are kept free")
 
 
 def refuse_filling(folders):
     """Refuse to fill a disk. The unpacked size is not known before: a small image may hold huge files, or millions of them."""
     for folder in folders:
         disk = os.statvfs(nearest(folder))
-        if disk.f_bavail * disk.f_frsize < kept_bytes(disk):
+        files = files_left(disk)
+        if bytes_left(disk) < 0:
             raise Failed("disk_full", "the image is too large for the disk of the host; the pull was stopped")
-        if disk.f_files and disk.f_favail < min(MOST_FILES_KEPT, disk.f_files // KEPT_PART):
+        if files is not None and files < 0:
             raise Failed("disk_full", "the image has too many files for the disk of the host; the pull was stopped")
-
-
-def kept_bytes(disk):
-    return min(MOST_KEPT, disk.f_blocks * disk.f_frsize // KEPT_PART)
 
 
 def nearest(folder):

@@ -33,11 +33,11 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 class Repository:
     """The repository of the image that a request of `pull` names."""
 
-    def __init__(self, request):
+    def __init__(self, request, deadline):
         self._request, self._registry = request, request["registry"]
         self.name = request["reference"][len(self._registry) + 1 :].rpartition("@")[0]
         self._origin = f"{'https' if request['tls'] else 'http'}://{self._registry}"
-        self._authorization, self._deadline = None, time.monotonic() + request["seconds"]
+        self._authorization, self._deadline = None, deadline
         handlers = [NoRedirect(), urllib.request.ProxyHandler({})]
         if request["tls"]:
             context = ssl.create_default_context()

@@ -24,7 +24,7 @@ KIND = "cosign container image signature"
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
-def verify(request):
+def verify(request, deadline):
     """Return a sentence about the signature: it is verified, or not required. Raises Failed otherwise."""
     policy = request["signature_policy"]
     if policy is None:
@@ -36,7 +36,7 @@ def verify(request):
     digest, place, keys = request["digest"], request["signature_file"], policy["keys"]
     signer = signer_of(kept(place), digest, keys)
     if signer is None:
-        found = list(found_signatures(Repository(request), digest))
+        found = list(found_signatures(Repository(request, deadline), digest))
         good = ((one, signer_of([one], digest, keys)) for one in found)
         signed, signer = next(((one, by) for one, by in good if by is not None), (None, None))
         if signer is None:

@@ -75,11 +75,14 @@ def unpack(bundle, digest, folder):
         sys.exit("the received bytes do not have the digest of the artifact")
     place = os.path.join(folder, "source")
     shutil.rmtree(place, ignore_errors=True)
-    with tarfile.open(bundle) as archive:
-        for entry in archive:  # the bundle has only plain files at the top level
-            if not entry.isfile() or "/" in entry.name:
-                sys.exit("the artifact contains something other than packages")
-            archive.extract(entry, place, set_attrs=False)
+    try:
+        with tarfile.open(bundle, "r:") as archive:  # neither compressed nor sparse: it cannot become larger than it is
+            for entry in archive:  # the bundle has only plain files at the top level
+                if not entry.isfile() or entry.issparse() or "/" in entry.name:
+                    sys.exit("the artifact contains something other than packages")
+                archive.extract(entry, place, set_attrs=False)
+    except tarfile.TarError:
+        sys.exit("the artifact is not a tar archive, or is compressed")
     os.unlink(bundle)
     return place
 

@@ -2,14 +2,14 @@
 
 import contextlib
 import os
-import shutil
-import tarfile
 
-from host_files import CHUNK, Failed, ids_of, is_same_file, move_in, remove_path, temporary_beside
+from host_archives import extract
+from host_files import ids_of, is_same_file, move_in, remove_path, temporary_beside
 from host_record import claim_path
 from host_streams import download
 
 MARK = ".gpuaas-digest"  # in an unpacked folder: which artifact it came from
+MOST_MARK = 200  # bytes
 
 
 def put_artifact(record, request):
@@ -35,11 +35,12 @@ def unpack(record, request):
     archive, folder = temporary_beside(path), temporary_beside(f"{path}.folder")
     try:
         download(request, archive)
-        os.mkdir(folder, 0o755)
+        os.mkdir(folder, 0o700)  # nobody else comes in before all of it is as it should be
         extract(archive, folder, request["strip"])
         give_to(folder, owner)
-        with open(os.path.join(folder, MARK), "w") as file:
-            file.write(request["digest"])
+        write_mark(folder, request["digest"])
+        os.chown(folder, *owner)
+        os.chmod(folder, 0o755)  # noqa: S103 - as folders of programs are
         remove_path(path)
         os.rename(folder, path)
     finally:
@@ -49,49 +50,24 @@ def unpack(record, request):
 
 
 def read_mark(path):
-    with contextlib.suppress(OSError), open(os.path.join(path, MARK)) as file:
-        return file.read()
+    """The owner of the folder may have put anything in the place of the mark."""
+    with contextlib.suppress(OSError, ValueError):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open(os.path.join(path, MARK), flags), "rb") as file:
+            return (file.read(MOST_MARK) or b"").decode()
     return None
 
 
-def extract(archive, folder, strip):
-    """Only plain files, folders and links that stay inside; no owner and no special mode of the archive is kept."""
-    try:
-        with tarfile.open(archive) as content:
-            for entry in content:
-                inner = "/".join(entry.name.strip("/").split("/")[strip:])
-                if inner in ("", "."):
-                    continue
-                place = os.path.join(folder, inner)
-                if ".." in inner.split("/") or not is_inside(folder, os.path.dirname(place)):
-                    raise Failed("archive_unsafe", f"{entry.name} leads out of the folder")
-                extract_entry(content, entry, place, folder)
-    except (tarfile.TarError, EOFError) as error:
-        raise Failed("archive_invalid", f"The artifact is not a tar archive: {type(error).__name__}") from None
-
-
-def extract_entry(content, entry, place, folder):
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    if entry.isdir():
-        os.makedirs(place, exist_ok=True)
-    elif entry.issym():
-        if os.path.isabs(entry.linkname) or not is_inside(folder, os.path.join(os.path.dirname(place), entry.linkname)):
-            raise Failed("archive_unsafe", f"the link {entry.name} leads out of the folder")
-        os.symlink(entry.linkname, place)
-    elif entry.isfile():
-        with content.extractfile(entry) as source, open(place, "xb") as target:
-            shutil.copyfileobj(source, target, CHUNK)
-        os.chmod(place, 0o755 if entry.mode & 0o111 else 0o644)
-    else:
-        raise Failed("archive_unsafe", f"{entry.name} is not a file, a folder or a link")
-
-
-def is_inside(folder, place):
-    root = os.path.realpath(folder)
-    return os.path.commonpath([root, os.path.realpath(place)]) == root
+def write_mark(folder, digest):
+    """The archive may have brought something of this name, also a link."""
+    mark = os.path.join(folder, MARK)
+    remove_path(mark)
+    with os.fdopen(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
+        file.write(digest)
 
 
 def give_to(folder, owner):
+    """Gives away what is in the folder, and not yet the folder itself."""
     for place, folders, files in os.walk(folder):
-        for name in (".", *folders, *files):
+        for name in (*folders, *files):
             os.chown(os.path.join(place, name), *owner, follow_symlinks=False)
