@@ -5,12 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar
 
 from gpuaas_containers import workload
 from gpuaas_containers.access import ReachableMember, access_bundle
-from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets, texts_of
-from gpuaas_containers.failures import hide
+from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets
+from gpuaas_containers.given_texts import may_have_secrets, without_given_texts
 from gpuaas_containers.gpu_assignment import claims_on, gpus_of_member
 from gpuaas_containers.gpu_devices import GpuDevices, choose_gpus
 from gpuaas_containers.host_meter import units_of
@@ -36,7 +35,6 @@ from gpuaas_sdk.controller.counters import POSITION
 METERING = "metering"  # in the runtime: the units of what hosts count
 AT_ONCE = 8  # members of an operation that are worked on at the same time
 Work = Callable[[ControllerMember], Awaitable[None]]
-Answer = TypeVar("Answer")
 
 
 def _own_version() -> str | None:
@@ -145,15 +143,21 @@ class Containers(AppController):
                 container = replace(container, aliases=(member.component_key,), hosts=hosts)
             async with ctx.step("start", member):
                 await workload.put_secrets(host, container)
-                state = await _hiding(container, workload.start(host, container, limit, restart=anew))
+                started = workload.start(host, container, limit, restart=anew)
+                state = await without_given_texts(ctx, member, started)
                 if image.has_earlier:
                     await workload.forget_images(host, container)
-                if _may_have_secrets(ctx):
+                if may_have_secrets(ctx):
                     await workload.forget_secrets(host, names, secrets.values())
         except Failed as failed:
             ctx.set_member_status(member, "failed", message=failed.failure.message)
             raise
-        detail = {**state, "address": host.address, "image": profile.image, "signature": image.signature}
+        detail: dict[str, object] = {
+            **state,
+            "address": host.address,
+            "image": profile.image,
+            "signature": image.signature,
+        }
         if gpus.gpus:
             detail["gpus"] = list(gpus.gpus)
         ctx.set_member_status(member, "ready", detail=detail)
@@ -167,13 +171,14 @@ class Containers(AppController):
             probes = readiness_probes(ctx.manifest, member.component_key)
             if probes:
                 async with ctx.step("ready", member):
-                    await workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
+                    ready = workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
+                    await without_given_texts(ctx, member, ready)
 
         await _each([one for one in group if one.component_key in awaited], wait)
 
     async def _stop(self, ctx: Context, member: ControllerMember) -> None:
         async with ctx.step("stop", member):
-            await workload.stop(await ctx.host(member), _names(ctx, member))
+            await without_given_texts(ctx, member, workload.stop(await ctx.host(member), _names(ctx, member)))
 
     async def _remove(self, ctx: Context, member: ControllerMember) -> None:
         manifests = (ctx.manifest, ctx.instance.version.manifest)
@@ -181,7 +186,8 @@ class Containers(AppController):
         digests = [one for one in images if one is not None]
         async with ctx.step("remove", member):
             counts = counts_path(ctx.instance.id, member.id)
-            await workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
+            removed = workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
+            await without_given_texts(ctx, member, removed)
 
     async def _remove_rest(self, ctx: Context) -> None:
         """Remove what belongs to the instance and to no single member, on hosts where none of them is left."""
@@ -269,20 +275,6 @@ def _secret_readers(ctx: Context) -> list[ControllerMember]:
 
 async def _secrets(ctx: Context, profile: RuntimeProfile, names: MemberNames) -> dict[str, ContainerSecret]:
     return choose_secrets(profile, names, await ctx.secrets()) if profile.secret_keys else {}
-
-
-def _may_have_secrets(ctx: Context) -> bool:
-    """Whether a container of this version or of the previous one reads secrets."""
-    return any(manifest.get("secrets") for manifest in (ctx.manifest, ctx.instance.version.manifest))
-
-
-async def _hiding(container: MemberContainer, work: Awaitable[Answer]) -> Answer:
-    """Hide the container's inputs and secrets in a failure: the container may have printed them."""
-    try:
-        return await work
-    except Failed as failed:
-        given = (*container.profile.answers, *texts_of(container.secrets.values()))
-        raise hide(failed, given) from None
 
 
 async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = ()) -> None:
