@@ -27,10 +27,10 @@ from gpuaas_sdk.controller import (
     Health,
     InstanceSnapshot,
     MemberCounts,
+    UsageCounters,
     counts_path,
     main,
 )
-from gpuaas_sdk.controller.counters import POSITION
 
 METERING = "metering"  # in the runtime: the units of what hosts count
 AT_ONCE = 8  # members of an operation that are worked on at the same time
@@ -91,6 +91,8 @@ class Containers(AppController):
         units = runtime.get(METERING)
         if not isinstance(units, dict):
             return None  # it was brought up by a release that counted nothing, or not at all yet
+        if any(one.operation_id is not None for one in snapshot.members):
+            return None  # the operation may count too; what is counted meanwhile is read when it has ended
         names = {one.id: one.name for one in snapshot.members}
         metered = MeteredInstance(instance.id, instance.project_id, instance.created_at, units, names)
         counters = observe_counts(metered, runtime, await snapshot.read_counts(), datetime.now(UTC))
@@ -113,7 +115,7 @@ class Containers(AppController):
             image=ctx.version.digest,
             images=images,
             **_runtime_version(ctx),
-            **_usage_runtime(ctx),
+            **{METERING: _units(ctx)},
         )
         await _describe_access(ctx)
 
@@ -205,31 +207,26 @@ def _names(ctx: Context, member: ControllerMember) -> MemberNames:
 
 
 async def _report_usage(ctx: Context) -> None:
-    """Record what the hosts of stopped members have counted. A repeated attempt reads the same."""
+    """Record what the hosts of stopped members have counted."""
     instance = ctx.instance
     home = next(one.project_id for one in instance.projects if one.home)
-    async with ctx.step("usage"):
+    names = {one.id: one.name for one in ctx.all_members}
+    metered = MeteredInstance(instance.id, home, instance.created_at, _units(ctx), names)
+
+    async def read(runtime: Mapping[str, object]) -> UsageCounters:
         found: list[MemberCounts] = []
         for member in ctx.members:
             found += await workload.read_counts(await ctx.host(member), instance.id, member.id)
-        names = {one.id: one.name for one in ctx.all_members}
-        units = units_of(ctx.manifest) | _metered_before(ctx)
-        metered = MeteredInstance(instance.id, home, instance.created_at, units, names)
-        counters = observe_counts(metered, instance.runtime, found, datetime.now(UTC))
-        await ctx.report_usage(counters.rest())
-    ctx.set_runtime(**{**(ctx.report.runtime or instance.runtime or {}), **counters.document()})
+        return observe_counts(metered, runtime, found, datetime.now(UTC), forget=False)
+
+    async with ctx.step("usage"):
+        await ctx.record_counters(read)
 
 
-def _usage_runtime(ctx: Context) -> dict[str, object]:
-    """Return what the next reading continues from."""
-    kept = {key: value for key, value in (ctx.instance.runtime or {}).items() if key == POSITION}
-    return {METERING: units_of(ctx.manifest) | _metered_before(ctx), **kept}
-
-
-def _metered_before(ctx: Context) -> dict[str, str]:
-    """Return the units of what an earlier version counted: some of it may not be recorded yet."""
+def _units(ctx: Context) -> dict[str, str]:
+    """Return the units of what hosts count, also of what an earlier version counted: some of it may not be recorded yet."""
     before = (ctx.instance.runtime or {}).get(METERING)
-    return dict(before) if isinstance(before, Mapping) else {}
+    return units_of(ctx.manifest) | (dict(before) if isinstance(before, Mapping) else {})
 
 
 def _gpus(ctx: Context, member: ControllerMember, found: GpuDevices) -> GpuDevices:
