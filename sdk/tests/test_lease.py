@@ -1,6 +1,7 @@
 """A lease and its tasks: whatever way an operation ends, nothing of it goes on in the event loop."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -93,4 +94,55 @@ async def test_a_cancelled_operation_leaves_no_task_behind(platform: Any, answer
     with pytest.raises(asyncio.CancelledError):
         await work
     assert asyncio.all_tasks() == before
+    await lease.api.close()
+
+
+class Reports(AppController):
+    """It reports this of its instance, and then fails by this code."""
+
+    def __init__(self, runtime: dict[str, object], code: str | None = None) -> None:
+        self.runtime, self.code = runtime, code
+
+    async def bootstrap(self, ctx: Context) -> None:
+        ctx.set_runtime(**self.runtime)
+        if self.code is not None:
+            raise Failed(self.code, "It does not work.")
+
+
+@pytest.mark.parametrize(
+    ("app", "refused"),
+    [
+        (Reports({"answer": float("nan")}), "nothing"),
+        (Reports({"answer": "\ud800"}), "nothing"),
+        (Reports({"answer": {1, 2}}), "nothing"),
+        (Reports({"answer": "long"}), "complete"),
+        (Reports({}, "not a code"), "It does not work"),
+    ],
+    ids=["no number", "no text", "no JSON", "refused", "a failure that is refused"],
+)
+async def test_a_report_that_can_never_be_sent_ends_the_operation(
+    platform: Any, answer: Any, problem_answer: Callable[..., Any], lease: Lease, app: Reports, refused: str
+) -> None:
+    def decide(received: Any) -> Any:
+        if received.path.endswith(refused) or refused in received.body.decode():
+            return problem_answer("document_too_large", 422)
+        return answer(body=ANSWER)
+
+    platform.decide = decide
+    lease.queue_step({"name": "only", "status": "succeeded"})
+    assert await run_operation(app, lease, no_step_hook) == "failed"
+    last = json.loads(platform.received[-1].body)
+    assert platform.received[-1].path.endswith("/fail")
+    assert last["failure"]["code"] == "report_refused"
+    assert last["members"] == []
+    await lease.api.close()
+
+
+@pytest.mark.parametrize(("runtime", "kept"), [({"version": "1"}, ["usage_counters"]), ({"usage_counters": []}, None)])
+async def test_an_operation_puts_no_position_of_counters_back_that_it_does_not_report(
+    platform: Any, answer: Any, lease: Lease, runtime: dict[str, object], kept: list[str] | None
+) -> None:
+    platform.answers(answer(body=ANSWER))
+    assert await run_operation(Reports(runtime), lease, no_step_hook) == "succeeded"
+    assert json.loads(platform.received[-1].body).get("runtime_kept") == kept
     await lease.api.close()

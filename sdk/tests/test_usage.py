@@ -10,10 +10,11 @@ from typing import cast
 import pytest
 
 from gpuaas_sdk.controller import AppController, ControllerClient, Health, InstanceSnapshot, UsageReport
-from gpuaas_sdk.controller.health_checks import check_instances
+from gpuaas_sdk.controller.health_checks import check_instances, take_turns
 from gpuaas_sdk.controller.served_apps import ServedApps
 from gpuaas_sdk.controller.usage import BATCH, report_usage
 from gpuaas_sdk.errors import Conflict, Problem, ServerFailed
+from gpuaas_sdk.generated.models import ServedInstance
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -93,7 +94,7 @@ class PlatformWithInstances(Platform):
         return self._instance(instance_id)
 
     def _instance(self, instance_id: str) -> object:
-        known = {"id": instance_id, "project_id": "prj_1", "runtime": None}
+        known = {"id": instance_id, "project_id": "prj_1", "tenant_id": "ten_1", "runtime": None}
         return SimpleNamespace(**known, operation_id=None, generation=1)
 
     async def report_health(self, *place: object, **report: object) -> None:
@@ -156,3 +157,8 @@ async def test_a_check_that_breaks_or_does_not_end_holds_up_no_other_instance(mo
     app = BrokenCounts()
     assert await check_instances(app, platform.client, ServedApps(app, platform.client)) == 1
     assert list(platform.known) == ["1"]
+
+
+def test_instances_are_checked_in_turns_of_their_tenants() -> None:
+    served = [ServedInstance(id=f"{tenant}{number}", tenant_id=tenant) for tenant in "aab" for number in range(2)]
+    assert [one.id for one in take_turns(served)] == ["a0", "b0", "a1", "b1", "a0", "a1"]

@@ -5,7 +5,7 @@ a process list and an inspection of the container show names. A name belongs to 
 is another unit.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpuaas_containers.names import MemberNames
@@ -94,8 +94,3 @@ def file_owner(profile: RuntimeProfile) -> tuple[int, int, int]:
         return 0, 0, 0o444
     uid, gid = map(int, profile.user.split(":"))
     return uid, gid, 0o400
-
-
-def texts_of(secrets: Iterable[ContainerSecret]) -> list[str]:
-    """Return the values that a log line may repeat."""
-    return [one.value.decode(errors="replace") for one in secrets]

@@ -5,12 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TypeVar
 
 from gpuaas_containers import workload
 from gpuaas_containers.access import ReachableMember, access_bundle
-from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets, texts_of
-from gpuaas_containers.failures import hide
+from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets
+from gpuaas_containers.given_texts import may_have_secrets, without_given_texts
 from gpuaas_containers.gpu_assignment import claims_on, gpus_of_member
 from gpuaas_containers.gpu_devices import GpuDevices, choose_gpus
 from gpuaas_containers.host_meter import units_of
@@ -28,15 +27,14 @@ from gpuaas_sdk.controller import (
     Health,
     InstanceSnapshot,
     MemberCounts,
+    UsageCounters,
     counts_path,
     main,
 )
-from gpuaas_sdk.controller.counters import POSITION
 
 METERING = "metering"  # in the runtime: the units of what hosts count
 AT_ONCE = 8  # members of an operation that are worked on at the same time
 Work = Callable[[ControllerMember], Awaitable[None]]
-Answer = TypeVar("Answer")
 
 
 def _own_version() -> str | None:
@@ -93,6 +91,8 @@ class Containers(AppController):
         units = runtime.get(METERING)
         if not isinstance(units, dict):
             return None  # it was brought up by a release that counted nothing, or not at all yet
+        if any(one.operation_id is not None for one in snapshot.members):
+            return None  # the operation may count too; what is counted meanwhile is read when it has ended
         names = {one.id: one.name for one in snapshot.members}
         metered = MeteredInstance(instance.id, instance.project_id, instance.created_at, units, names)
         counters = observe_counts(metered, runtime, await snapshot.read_counts(), datetime.now(UTC))
@@ -115,7 +115,7 @@ class Containers(AppController):
             image=ctx.version.digest,
             images=images,
             **_runtime_version(ctx),
-            **_usage_runtime(ctx),
+            **{METERING: _units(ctx)},
         )
         await _describe_access(ctx)
 
@@ -145,15 +145,21 @@ class Containers(AppController):
                 container = replace(container, aliases=(member.component_key,), hosts=hosts)
             async with ctx.step("start", member):
                 await workload.put_secrets(host, container)
-                state = await _hiding(container, workload.start(host, container, limit, restart=anew))
+                started = workload.start(host, container, limit, restart=anew)
+                state = await without_given_texts(ctx, member, started)
                 if image.has_earlier:
                     await workload.forget_images(host, container)
-                if _may_have_secrets(ctx):
+                if may_have_secrets(ctx):
                     await workload.forget_secrets(host, names, secrets.values())
         except Failed as failed:
             ctx.set_member_status(member, "failed", message=failed.failure.message)
             raise
-        detail = {**state, "address": host.address, "image": profile.image, "signature": image.signature}
+        detail: dict[str, object] = {
+            **state,
+            "address": host.address,
+            "image": profile.image,
+            "signature": image.signature,
+        }
         if gpus.gpus:
             detail["gpus"] = list(gpus.gpus)
         ctx.set_member_status(member, "ready", detail=detail)
@@ -167,13 +173,14 @@ class Containers(AppController):
             probes = readiness_probes(ctx.manifest, member.component_key)
             if probes:
                 async with ctx.step("ready", member):
-                    await workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
+                    ready = workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
+                    await without_given_texts(ctx, member, ready)
 
         await _each([one for one in group if one.component_key in awaited], wait)
 
     async def _stop(self, ctx: Context, member: ControllerMember) -> None:
         async with ctx.step("stop", member):
-            await workload.stop(await ctx.host(member), _names(ctx, member))
+            await without_given_texts(ctx, member, workload.stop(await ctx.host(member), _names(ctx, member)))
 
     async def _remove(self, ctx: Context, member: ControllerMember) -> None:
         manifests = (ctx.manifest, ctx.instance.version.manifest)
@@ -181,7 +188,8 @@ class Containers(AppController):
         digests = [one for one in images if one is not None]
         async with ctx.step("remove", member):
             counts = counts_path(ctx.instance.id, member.id)
-            await workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
+            removed = workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
+            await without_given_texts(ctx, member, removed)
 
     async def _remove_rest(self, ctx: Context) -> None:
         """Remove what belongs to the instance and to no single member, on hosts where none of them is left."""
@@ -199,31 +207,26 @@ def _names(ctx: Context, member: ControllerMember) -> MemberNames:
 
 
 async def _report_usage(ctx: Context) -> None:
-    """Record what the hosts of stopped members have counted. A repeated attempt reads the same."""
+    """Record what the hosts of stopped members have counted."""
     instance = ctx.instance
     home = next(one.project_id for one in instance.projects if one.home)
-    async with ctx.step("usage"):
+    names = {one.id: one.name for one in ctx.all_members}
+    metered = MeteredInstance(instance.id, home, instance.created_at, _units(ctx), names)
+
+    async def read(runtime: Mapping[str, object]) -> UsageCounters:
         found: list[MemberCounts] = []
         for member in ctx.members:
             found += await workload.read_counts(await ctx.host(member), instance.id, member.id)
-        names = {one.id: one.name for one in ctx.all_members}
-        units = units_of(ctx.manifest) | _metered_before(ctx)
-        metered = MeteredInstance(instance.id, home, instance.created_at, units, names)
-        counters = observe_counts(metered, instance.runtime, found, datetime.now(UTC))
-        await ctx.report_usage(counters.rest())
-    ctx.set_runtime(**{**(ctx.report.runtime or instance.runtime or {}), **counters.document()})
+        return observe_counts(metered, runtime, found, datetime.now(UTC), forget=False)
+
+    async with ctx.step("usage"):
+        await ctx.record_counters(read)
 
 
-def _usage_runtime(ctx: Context) -> dict[str, object]:
-    """Return what the next reading continues from."""
-    kept = {key: value for key, value in (ctx.instance.runtime or {}).items() if key == POSITION}
-    return {METERING: units_of(ctx.manifest) | _metered_before(ctx), **kept}
-
-
-def _metered_before(ctx: Context) -> dict[str, str]:
-    """Return the units of what an earlier version counted: some of it may not be recorded yet."""
+def _units(ctx: Context) -> dict[str, str]:
+    """Return the units of what hosts count, also of what an earlier version counted: some of it may not be recorded yet."""
     before = (ctx.instance.runtime or {}).get(METERING)
-    return dict(before) if isinstance(before, Mapping) else {}
+    return units_of(ctx.manifest) | (dict(before) if isinstance(before, Mapping) else {})
 
 
 def _gpus(ctx: Context, member: ControllerMember, found: GpuDevices) -> GpuDevices:
@@ -269,20 +272,6 @@ def _secret_readers(ctx: Context) -> list[ControllerMember]:
 
 async def _secrets(ctx: Context, profile: RuntimeProfile, names: MemberNames) -> dict[str, ContainerSecret]:
     return choose_secrets(profile, names, await ctx.secrets()) if profile.secret_keys else {}
-
-
-def _may_have_secrets(ctx: Context) -> bool:
-    """Whether a container of this version or of the previous one reads secrets."""
-    return any(manifest.get("secrets") for manifest in (ctx.manifest, ctx.instance.version.manifest))
-
-
-async def _hiding(container: MemberContainer, work: Awaitable[Answer]) -> Answer:
-    """Hide the container's inputs and secrets in a failure: the container may have printed them."""
-    try:
-        return await work
-    except Failed as failed:
-        given = (*container.profile.answers, *texts_of(container.secrets.values()))
-        raise hide(failed, given) from None
 
 
 async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = ()) -> None:

@@ -1,7 +1,9 @@
 """Why a container does not run: a stable code, a sentence with what the host said, and what to do next."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from gpuaas_sdk.controller import Failed
 
@@ -39,42 +41,100 @@ RETRYABLE = (
 )
 HIDDEN = "[hidden]"
 MAX_LOG = 300  # characters; a message has 500
+MOST_LINES, MOST_LINE = 12, 500  # of a log, and characters of a line, that are looked at: a host may send megabytes
+LONGEST_PIECE = 512  # characters of a hidden text that are looked for as one
+SHORTEST, SHORTEST_LINE = 4, 8  # characters of a text, or of one of its lines, that is worth hiding
+# Each expression looks at a character a fixed number of times at most: a host's tenant chooses what the lines say.
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
-_ASSIGNED = re.compile(r"(?i)\b([\w.-]*(?:password|passwd|secret|token|api[_-]?key)[\w.-]*\s*[=:]\s*)(\S+)")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}")
+_ASSIGNED = re.compile(r"(?i)((?:password|passwd|secret|token|api[_-]?key)[\w.-]{0,64}[\"']?\s{0,8}[=:]\s{0,8})\S+")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s{1,8}[A-Za-z0-9+/=._~-]{8,}")
 _IN_URL = re.compile(r"(?<=://)[^/\s@]+@")
+_CODE = re.compile(r"[a-z][a-z0-9_]{1,62}")
 
 
-def host_failure(address: str, code: str, message: str, lines: Iterable[str] = ()) -> Failed:
-    """Return the failure that the host gave, with the last lines of the container's log."""
-    log = " / ".join(one for one in (clean_line(line) for line in lines) if one)
-    text = f"{address}: {clean_line(message)}."
-    if log:
-        text += f" Its log ends with: {log[-MAX_LOG:]}"
-    return _failed(code, text)
+@dataclass(frozen=True, slots=True)
+class HostRefusal:
+    """What a host said in place of a result: cut, but longer than it is shown, so that hidden texts are found whole."""
+
+    address: str
+    code: str
+    message: str
+    lines: tuple[str, ...] = ()  # the last ones of the container's log
+
+    def sentence(self, pieces: Sequence[str] = ()) -> str:
+        """Return what people read, without these pieces of texts."""
+        log = " / ".join(one for one in (_shown(line, pieces) for line in self.lines) if one)
+        text = f"{self.address}: {_shown(self.message, pieces)}."
+        return f"{text} Its log ends with: {log[-MAX_LOG:]}" if log else text
 
 
-def _failed(code: str, text: str) -> Failed:
-    step = NEXT_STEPS.get(code)
-    retryable = code in RETRYABLE
-    return (
-        Failed(code, text, retryable=retryable)
-        if step is None
-        else Failed(code, text, next_step=step, retryable=retryable)
+class HostFailed(Failed):
+    """The failure that a host gave. It keeps what the host said, because a text may have to be hidden in it."""
+
+    def __init__(self, refusal: HostRefusal, pieces: Sequence[str] = ()) -> None:
+        code, text = refusal.code, refusal.sentence(pieces)
+        step, retryable = NEXT_STEPS.get(code), code in RETRYABLE
+        if step is None:
+            super().__init__(code, text, retryable=retryable)
+        else:
+            super().__init__(code, text, next_step=step, retryable=retryable)
+        self.refusal = refusal
+
+    def without_words(self) -> "HostFailed":
+        """Return the failure by its code alone, for when it is not known what has to be hidden."""
+        return HostFailed(
+            replace(self.refusal, message="what the host said may hold secrets and is left out", lines=())
+        )
+
+
+def host_failure(address: str, code: object, message: object, lines: object = ()) -> HostFailed:
+    """Return the failure that the host gave, with the last lines of the container's log. The host may have sent anything."""
+    last = lines[-MOST_LINES:] if isinstance(lines, (list, tuple)) else ()
+    return HostFailed(
+        HostRefusal(
+            address,
+            code if isinstance(code, str) and _CODE.fullmatch(code) else "host_error",
+            _cut(message) or "it gave no reason",
+            tuple(_cut(line) for line in last),
+        )
     )
 
 
-def hide(failed: Failed, secrets: Iterable[str]) -> Failed:
-    """Return the failure without these texts: a container may print what it was given."""
-    failure = failed.failure
-    message = failure.message
-    for secret in sorted((one for one in secrets if len(one) >= 4), key=len, reverse=True):
-        message = message.replace(secret, HIDDEN)
-    return Failed(failure.code, message, next_step=failure.next_step, retryable=failure.retryable)
+def _cut(text: object) -> str:
+    return text[: MOST_LINE + LONGEST_PIECE] if isinstance(text, str) else ""
+
+
+def hide(failed: HostFailed, texts: Iterable[str]) -> HostFailed:
+    """Return the failure without these texts and without each of their lines: a container may print what it was given."""
+    return HostFailed(failed.refusal, sorted(_pieces(texts), key=len, reverse=True))
+
+
+def _pieces(texts: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for text in texts:
+        lines = text.splitlines()
+        shortest = SHORTEST if len(lines) <= 1 else SHORTEST_LINE
+        for line in map(str.strip, lines):
+            if len(line) >= shortest:
+                cut = (line[start : start + LONGEST_PIECE] for start in range(0, len(line), LONGEST_PIECE))
+                found.update(one for one in cut if len(one) >= shortest)
+    return found
+
+
+def _shown(text: str, pieces: Sequence[str]) -> str:
+    """Return the line, cut, without these pieces. What comes after the cut only serves to find a piece that it divides."""
+    hidden = bytearray(len(text))
+    for piece in pieces:
+        at = text.find(piece)
+        while at >= 0:
+            hidden[at : at + len(piece)] = b"\1" * len(piece)
+            at = text.find(piece, at + 1)
+    spans = groupby(zip(text[:MOST_LINE], hidden, strict=False), key=lambda one: one[1])
+    return clean_line("".join(HIDDEN if mark else "".join(one for one, _ in span) for mark, span in spans))
 
 
 def clean_line(text: str) -> str:
-    """Return the line without escape sequences, control characters and what looks like a secret."""
-    plain = "".join(one if one.isprintable() else " " for one in _ESCAPE.sub("", text))
+    """Return the line, cut, without escape sequences, control characters and what looks like a secret."""
+    plain = "".join(one if one.isprintable() else " " for one in _ESCAPE.sub("", text[:MOST_LINE]))
     plain = _IN_URL.sub(f"{HIDDEN}@", _BEARER.sub(HIDDEN, plain))
     return _ASSIGNED.sub(rf"\1{HIDDEN}", plain).strip().rstrip(".")

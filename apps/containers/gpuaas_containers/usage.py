@@ -28,10 +28,15 @@ def observe_counts(
     runtime: Mapping[str, object] | None,
     found: Iterable[MemberCounts],
     now: datetime,
+    *,
+    forget: bool = True,
 ) -> UsageCounters:
-    """Return the counters with these readings noted. A member that was not read keeps its position."""
+    """Return the counters with these readings noted. A member that was not read keeps its position. `forget`: one that is not
+    named has left; an operation does not know this, since members may have come after its claim.
+    """
     counters, units = UsageCounters.read(runtime), instance.units
-    counters.keep_sources(set(instance.names.values()))
+    if forget:
+        counters.keep_sources(set(instance.names.values()))
     for one in sorted(found, key=lambda counts: counts.member_id):
         name = instance.names.get(one.member_id)
         for metric, value in sorted(one.values.items()) if name is not None else ():

@@ -14,6 +14,7 @@ from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile
 from gpuaas_containers.readiness import ReadinessProbe
+from gpuaas_containers.reported_facts import SIGNATURE, STATE, reported_facts
 from gpuaas_containers.user_data import KILL_SECONDS, render_user_data
 from gpuaas_sdk.controller import Context, Host, MemberCounts, PublishedArtifact, counts_path, parse_counts
 
@@ -59,8 +60,8 @@ async def pull(host: Host, names: MemberNames, artifact: PublishedArtifact, limi
         signature_policy=None if policy is None else asdict(policy),
         signature_file=names.signature_path,
     )
-    signature = pulled["signature"]
-    return PulledImage(image.reference, signature if isinstance(signature, dict) else {}, bool(pulled["has_earlier"]))
+    signature = reported_facts(pulled.get("signature"), SIGNATURE)
+    return PulledImage(image.reference, signature, bool(pulled.get("has_earlier")))
 
 
 async def fetch_files(host: Host, names: MemberNames, profile: RuntimeProfile, ctx: Context) -> None:
@@ -98,7 +99,7 @@ async def forget_secrets(host: Host, names: MemberNames, keep: Iterable[Containe
 
 
 async def start(host: Host, container: MemberContainer, limit: float, *, restart: bool) -> dict[str, object]:
-    """Apply the container's document and wait until it runs. Returns its state."""
+    """Apply the container's document and wait until it runs. Returns what the host says of it."""
     data, names, seconds = render_user_data(container), container.names, _seconds_until(limit, host)
     await ask_host(
         host,
@@ -111,7 +112,10 @@ async def start(host: Host, container: MemberContainer, limit: float, *, restart
         restart=restart,
     )
     ports = [one.host for one in container.profile.ports if one.protocol == "tcp"]
-    return await ask_host(host, "watch", timeout=seconds + REPLY_SECONDS, unit=names.unit, ports=ports, seconds=seconds)
+    state = await ask_host(
+        host, "watch", timeout=seconds + REPLY_SECONDS, unit=names.unit, ports=ports, seconds=seconds
+    )
+    return reported_facts(state, STATE)
 
 
 async def forget_images(host: Host, container: MemberContainer) -> None:

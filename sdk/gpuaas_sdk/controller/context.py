@@ -13,7 +13,7 @@ from gpuaas_sdk.controller.inputs import with_defaults
 from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.controller.secrets import AppSecret, find_secret, read_secrets
-from gpuaas_sdk.controller.usage import report_usage
+from gpuaas_sdk.controller.usage import CounterReading, record_counters, report_usage
 from gpuaas_sdk.generated.models import (
     ControllerInstance,
     ControllerMember,
@@ -225,12 +225,20 @@ class Context:
         self.report.members[member.id] = reported
 
     def set_runtime(self, **runtime: object) -> None:
-        """Describe what runs now: versions, endpoints, details. The next operation and the health check read it."""
+        """Describe what runs now: versions, endpoints, details. The next operation and the health check read it. The
+        position of `UsageCounters` stays as it is, unless `runtime` has one.
+        """
         self.report.runtime = runtime
 
     async def report_usage(self, records: Sequence[UsageReport]) -> int:
         """Record usage now, for example before its source is removed. Returns how many of the records were new."""
         return await report_usage(self.lease.api, self.lease.project_id, self.instance.id, records)
+
+    async def record_counters(self, read: CounterReading) -> None:
+        """Record what `UsageCounters` have counted, now, such as before the source is removed. `read(runtime)` returns the
+        counters with new readings; it is called again when somebody else has moved their position meanwhile.
+        """
+        await record_counters(self.lease, read)
 
     def set_access(self, **bundle: object) -> None:
         """Give people exact commands and endpoints. Never put a secret here."""

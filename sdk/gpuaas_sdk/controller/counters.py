@@ -11,7 +11,8 @@ instance, and only the next check records it. Its key is made from the bounds, s
         return Health(usage=counters.usage, runtime=runtime | counters.document())
 
 Before the app goes (`stop`, `teardown`), let it finish, read the counters a last time, and record what is left at once:
-`await ctx.report_usage(counters.rest())`. A repeated attempt reads the same values, since nothing counts any more.
+`await ctx.record_counters(read)`, whose `read(runtime)` returns the counters with their last readings. It keeps the position
+even if the operation fails afterwards.
 """
 
 import hashlib

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
+from itertools import zip_longest
 
 from gpuaas_sdk.controller.app import AppController, Health, InstanceSnapshot
 from gpuaas_sdk.controller.client import ControllerClient
@@ -19,12 +21,24 @@ async def check_instances(app: AppController, client: ControllerClient, apps: Se
     """Returns how many instances were reported. An instance that changed during its check is checked again next time."""
     if type(app).health is AppController.health:  # the app has no health check
         return 0
-    return sum([await _check_app(app, slug, client) for slug in apps.slugs])
+    found = [one for slug in apps.slugs async for one in client.list_instances(slug) if one.operation_id is None]
+    return await _check_all(app, client, take_turns(found))
 
 
-async def _check_app(app: AppController, slug: str, client: ControllerClient) -> int:
-    """Check some instances at the same time: those of one tenant, slow or broken, do not hold up those of another."""
-    waiting = iter([one async for one in client.list_instances(slug) if one.operation_id is None])
+def take_turns(instances: Iterable[ServedInstance]) -> list[ServedInstance]:
+    """Return the instances in turns: the first one of each tenant, then the second of each. So a tenant with many instances,
+    slow or broken, holds up those of others only for as many turns as they have instances themselves.
+    """
+    of_tenant: dict[str, list[ServedInstance]] = {}
+    for one in instances:
+        of_tenant.setdefault(one.tenant_id, []).append(one)
+    turns = zip_longest(*of_tenant.values())
+    return [one for turn in turns for one in turn if one is not None]
+
+
+async def _check_all(app: AppController, client: ControllerClient, instances: Iterable[ServedInstance]) -> int:
+    """Check some instances at the same time, in this order. The next round begins when all of them have been checked."""
+    waiting = iter(instances)
 
     async def check_rest() -> int:
         return sum([await _check(app, client, one) for one in waiting])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gpuaas_sdk.aio import AsyncClient
+from gpuaas_sdk.controller.counters import POSITION
 from gpuaas_sdk.controller.failures import Failure, LeaseLost, one_line
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, MachineAccess, OperationSecrets, RuntimeSecret
@@ -17,6 +18,14 @@ RENEWALS_PER_LEASE = 3
 FLUSH_SECONDS = 0.25  # how long the end of a step waits for another report that can carry it
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeChange:
+    """A runtime to keep now, if the platform still has the one that it was made from."""
+
+    runtime: Document
+    expected: Document
 
 
 @dataclass(slots=True)
@@ -45,12 +54,17 @@ class Lease:
         """What the log calls the operation: its kind, its id and the name of its instance."""
         return f"{self.claimed.operation.kind} {self.operation_id} of {one_line(self.claimed.instance.name)}"
 
-    async def report(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
+    async def report(
+        self,
+        steps: Sequence[Document] = (),
+        progress: Document | None = None,
+        runtime: RuntimeChange | None = None,
+    ) -> LeaseRenewed:
         """Send these steps now, after all steps that are pending."""
         async with self._report_lock:  # one report at a time: the end of a step must not overtake its start
             pending = self._take_pending_steps()
             try:
-                renewed = await self.send_report([*pending, *steps], progress)
+                renewed = await self.send_report([*pending, *steps], progress, runtime)
             except BaseException:
                 self._pending_steps = [*pending, *self._pending_steps]
                 raise
@@ -67,27 +81,39 @@ class Lease:
         if self._pending_steps:
             await self.report()
 
-    async def send_report(self, steps: Sequence[Document], progress: Document | None) -> LeaseRenewed:
-        return await self._checked(self.api.controller.report(*self._identity, steps=steps, progress=progress))
+    async def send_report(
+        self, steps: Sequence[Document], progress: Document | None, runtime: RuntimeChange | None = None
+    ) -> LeaseRenewed:
+        changed, expected = (None, None) if runtime is None else (runtime.runtime, runtime.expected)
+        send = self.api.controller.report
+        return await self._checked(
+            send(*self._identity, steps=steps, progress=progress, runtime=changed, expected_runtime=expected)
+        )
 
     async def complete(self, members: Sequence[Document], runtime: Document | None, access: Document | None) -> None:
+        # Others move the position of the usage counters meanwhile. It changes by comparison only (`usage.record_counters`).
+        kept = None if runtime is None or POSITION in runtime else [POSITION]
         async with self._report_lock:
-            steps, complete = self._take_pending_steps(), self.api.controller.complete
+            complete = self.api.controller.complete
             await self._checked(
                 complete(
                     *self._identity,
                     members=members,
-                    steps=steps,
+                    steps=self._pending_steps,
                     runtime=runtime,
+                    runtime_kept=kept,
                     access_bundle=access,
                     mode=self.mode,
                 )
             )
+            self._take_pending_steps()
 
-    async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
+    async def fail(self, failure: Failure, members: Sequence[Document] = (), *, with_steps: bool = True) -> None:
+        """Report the failure. Without steps, those that are pending are dropped: the platform may have refused them."""
         async with self._report_lock:
-            steps, calls = self._take_pending_steps(), self.api.controller
-            await self._checked(calls.fail(*self._identity, failure.document(), members=members, steps=steps))
+            steps, fail = self._pending_steps if with_steps else [], self.api.controller.fail
+            await self._checked(fail(*self._identity, failure.document(), members=members, steps=steps))
+            self._take_pending_steps()
 
     async def give_back(self) -> None:
         """Return the operation to the platform, so that another replica can claim it immediately."""

@@ -11,8 +11,10 @@ from gpuaas_sdk.controller.context import Context, OperationReport, StepHook
 from gpuaas_sdk.controller.failures import Failed, Failure, Interrupted, LeaseLost, failure_of, one_line
 from gpuaas_sdk.controller.hosts import instance_environment
 from gpuaas_sdk.controller.lease import Lease
-from gpuaas_sdk.errors import GpuaasError, ServerFailed, Unreachable
+from gpuaas_sdk.errors import GpuaasError, InvalidRequest, ServerFailed, Unreachable
 
+# What a report raises that can never be sent: no JSON can hold it, or the platform refuses its content.
+UNACCEPTABLE = (InvalidRequest, ValueError, TypeError, RecursionError)
 log = logging.getLogger(__name__)
 
 
@@ -73,13 +75,28 @@ async def _run_handler(
 
 
 async def _report_end(lease: Lease, report: OperationReport, failure: Failure | None) -> str:
+    """Report how the operation ended. A report that can never be sent is a failure: else the work would begin again."""
     members = list(report.members.values())
     if failure is None:
-        await lease.complete(members, report.runtime, report.access_bundle)
-        return "succeeded"
+        try:
+            await lease.complete(members, report.runtime, report.access_bundle)
+            return "succeeded"
+        except UNACCEPTABLE as error:
+            failure, members = _unacceptable(lease, error), []
     log.warning("%s failed: %s: %s", lease.title, failure.code, one_line(failure.message))
-    await lease.fail(failure, [one for one in members if one["status"] in ("failed", "degraded")])
+    try:
+        await lease.fail(failure, [one for one in members if one["status"] in ("failed", "degraded")])
+    except UNACCEPTABLE as error:
+        await lease.fail(_unacceptable(lease, error), with_steps=False)
     return "failed"
+
+
+def _unacceptable(lease: Lease, error: Exception) -> Failure:
+    """Return the failure that is reported in place of a report. It repeats nothing of the report's content."""
+    log.error("The report of %s cannot be sent: %s", lease.title, one_line(str(error)))
+    why = f"the platform refused it ({error.code})" if isinstance(error, GpuaasError) else "it is not valid JSON"
+    message = f"The controller could not report how the operation ended: {why}."
+    return Failure("report_refused", message, "Read the controller's log, and check what the hosts answer.", False)
 
 
 async def _give_back(lease: Lease) -> str:

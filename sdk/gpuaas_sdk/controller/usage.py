@@ -4,13 +4,19 @@ After a crash a controller does not know which records arrived: start a little b
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from gpuaas_sdk.aio import AsyncClient
-from gpuaas_sdk.errors import GpuaasError
+from gpuaas_sdk.controller.counters import POSITION, UsageCounters
+from gpuaas_sdk.controller.failures import Failed
+from gpuaas_sdk.controller.lease import Lease, RuntimeChange
+from gpuaas_sdk.errors import Conflict, GpuaasError
 from gpuaas_sdk.generated.models import UsageReport
+from gpuaas_sdk.wire import Document
 
 BATCH = 500
+MOST_TRIES = 20  # to keep a position that others move at the same time
+CounterReading = Callable[[Document], Awaitable[UsageCounters]]
 log = logging.getLogger(__name__)
 
 
@@ -20,6 +26,37 @@ async def report_usage(api: AsyncClient, project_id: str, instance_id: str, reco
     for start in range(0, len(records), BATCH):
         recorded += await _report_batch(api, project_id, instance_id, records[start : start + BATCH])
     return recorded
+
+
+async def record_counters(lease: Lease, read: CounterReading) -> None:
+    """Record what counters have counted, in an operation, and move their position, however the operation ends.
+
+    The position is kept first, with the windows before it: after a crash at any point they are due to whoever reads it next.
+    """
+    api, project_id, instance = lease.api, lease.project_id, lease.claimed.instance
+    runtime = instance.runtime or {}
+    for _ in range(MOST_TRIES):
+        counters = await read(runtime)
+        await report_usage(api, project_id, instance.id, counters.usage)
+        if await _keep_position(lease, runtime, counters):
+            await report_usage(api, project_id, instance.id, counters.rest())
+            return
+        runtime = (await api.instances.show(project_id, instance.id)).runtime or {}
+    raise Failed("usage_not_recorded", "Others move the usage counters all the time.", retryable=True)
+
+
+async def _keep_position(lease: Lease, runtime: Document, counters: UsageCounters) -> bool:
+    """Return whether the position is kept. It is not when somebody else has changed the runtime since it was read."""
+    kept = counters.document()
+    if kept[POSITION] == runtime.get(POSITION, []):
+        return True
+    try:
+        await lease.report(runtime=RuntimeChange({**runtime, **kept}, runtime))
+    except Conflict as error:
+        if error.code != "stale_generation":
+            raise
+        return False
+    return True
 
 
 async def _report_batch(api: AsyncClient, project_id: str, instance_id: str, batch: Sequence[UsageReport]) -> int:

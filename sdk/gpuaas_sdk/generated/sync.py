@@ -738,6 +738,7 @@ class ControllerCalls(Calls):
         members: Sequence[MemberReport | Mapping[str, object]] | None = None,
         mode: Mode | Mapping[str, object] | None = None,
         runtime: Mapping[str, object] | None = None,
+        runtime_kept: Sequence[str] | None = None,
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> Operation:
@@ -747,7 +748,14 @@ class ControllerCalls(Calls):
             path=path_of("projects", project_id, "operations", operation_id, "complete"),
             body=body_of(
                 {"lease_token": lease_token},
-                {"access_bundle": access_bundle, "members": members, "mode": mode, "runtime": runtime, "steps": steps},
+                {
+                    "access_bundle": access_bundle,
+                    "members": members,
+                    "mode": mode,
+                    "runtime": runtime,
+                    "runtime_kept": runtime_kept,
+                    "steps": steps,
+                },
             ),
             headers=if_match(generation),
         )
@@ -836,15 +844,20 @@ class ControllerCalls(Calls):
         operation_id: str,
         lease_token: str,
         *,
+        expected_runtime: Mapping[str, object] | None = None,
         progress: ProgressReport | Mapping[str, object] | None = None,
+        runtime: Mapping[str, object] | None = None,
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> LeaseRenewed:
-        """Report steps and progress. Each report renews the lease, even an empty one."""
+        """Report steps and progress, and a runtime to keep whatever comes. Each report renews the lease, even an empty one."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "report"),
-            body=body_of({"lease_token": lease_token}, {"progress": progress, "steps": steps}),
+            body=body_of(
+                {"lease_token": lease_token},
+                {"expected_runtime": expected_runtime, "progress": progress, "runtime": runtime, "steps": steps},
+            ),
             headers=if_match(generation),
         )
         return self._read(LeaseRenewed, request)

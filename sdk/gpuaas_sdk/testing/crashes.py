@@ -24,7 +24,7 @@ from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.child_process import end_with_parent
 from gpuaas_sdk.controller import AppController, ControllerClient, ControllerSettings, Replica, connect
 from gpuaas_sdk.controller.failures import Failure
-from gpuaas_sdk.controller.lease import Lease
+from gpuaas_sdk.controller.lease import Lease, RuntimeChange
 from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, Operation
 from gpuaas_sdk.wire import Document
 
@@ -123,11 +123,13 @@ class _CrashingLease(Lease):
         super().__init__(api, project_id, claimed)
         self._plan = plan
 
-    async def send_report(self, steps: Sequence[Document], progress: Document | None) -> LeaseRenewed:
+    async def send_report(
+        self, steps: Sequence[Document], progress: Document | None, runtime: RuntimeChange | None = None
+    ) -> LeaseRenewed:
         for step in steps:
             if step["status"] == "succeeded":
                 self._crash_once("step_done", str(step["name"]))
-        renewed = await super().send_report(steps, progress)
+        renewed = await super().send_report(steps, progress, runtime)
         for step in steps:
             if step["status"] in _REPORTED:
                 self._crash_once(_REPORTED[str(step["status"])], str(step["name"]))
@@ -139,10 +141,11 @@ class _CrashingLease(Lease):
         await super().complete(members, runtime, access)
         self._crash_once("ended")
 
-    async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
-        await self.flush_steps()
+    async def fail(self, failure: Failure, members: Sequence[Document] = (), *, with_steps: bool = True) -> None:
+        if with_steps:
+            await self.flush_steps()
         self._crash_once("ending")
-        await super().fail(failure, members)
+        await super().fail(failure, members, with_steps=with_steps)
         self._crash_once("ended")
 
     def _crash_once(self, point: str, step: str = "") -> None:

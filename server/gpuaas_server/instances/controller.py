@@ -1,6 +1,6 @@
 """The verbs of an app's controller on an operation: claim it, report on it, and end it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -9,8 +9,14 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import teardown, watches
 from gpuaas_server.instances.controller_access import end_access
 from gpuaas_server.instances.controller_context import claimed_operation
-from gpuaas_server.instances.controller_schemas import ClaimedOperation, MemberReport, OperationComplete, OperationFail
-from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
+from gpuaas_server.instances.controller_schemas import (
+    ClaimedOperation,
+    MemberReport,
+    OperationComplete,
+    OperationFail,
+    OperationReport,
+)
+from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size, require_unchanged
 from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance, lock_operation
 from gpuaas_server.instances.machine import IN_BETWEEN, status_begun
 from gpuaas_server.instances.operation_completion import (
@@ -25,7 +31,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.failures import Failure, FailureDocument
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.schemas import LeaseRenewed, Operation, OperationClaim, OperationReport
+from gpuaas_server.operations.schemas import LeaseRenewed, Operation, OperationClaim
 from gpuaas_server.operations.service import (
     KINDS,
     PROBING,
@@ -76,10 +82,13 @@ def _begin(locked: LockedInstance, operation: OperationRow) -> None:
 async def operation_report(
     tx: Tx, limits: Limits, caller: Caller, operation_id: str, body: OperationReport
 ) -> LeaseRenewed:
-    """Keep steps and progress, and renew the lease. Only the first report locks the instance, whose timeline it enters."""
-    known = await operations.find_operation(tx.connection, caller.project_id, operation_id)
-    if known.status == "claimed":
-        await lock_instance(tx, caller.project_id, known.instance_id)
+    """Keep steps and progress, and renew the lease. Only the first report locks the instance, whose timeline it enters, and
+    one with a runtime, which it keeps.
+    """
+    require_size("runtime", body.runtime, RUNTIME_BYTES)
+    known, locked = await operations.find_operation(tx.connection, caller.project_id, operation_id), None
+    if known.status == "claimed" or body.runtime is not None:
+        locked = await lock_instance(tx, caller.project_id, known.instance_id)
     row = await operations.report_lock(tx.connection, caller.project_id, operation_id)
     if row is not None:
         operations.require_bound(row, identity.bound_apps(caller))
@@ -87,6 +96,10 @@ async def operation_report(
     if operation.status == "claimed":
         about = InstanceRef(operation.instance_id, operation.tenant_id, caller.project_id, operation.app_slug)
         await record_events(tx, about, [("operation.running", operation_id, {"kind": operation.kind})])
+    if locked is not None and body.runtime is not None:
+        require_unchanged(locked.row.runtime, body.expected_runtime)
+        locked.note(runtime=body.runtime)
+        await locked.store()
     changed, news = await operations.renew_lease(tx, limits, operation, body)
     if news:
         tx.wakeups.add(operations.instance_topic(operation.instance_id))
@@ -104,7 +117,6 @@ async def operation_complete(
     """Take the controller's word that it is done. After a teardown, and where members have readiness probes, the hosts are
     asked too, before it counts.
     """
-    require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + limits.verify
     await operations.schedule(tx, [operation_id], min(deadline, tx.now + FIRST_LOOK))
@@ -112,7 +124,7 @@ async def operation_complete(
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _apply_member_reports(locked, operation, body.members)
     if body.runtime is not None:
-        locked.change(runtime=body.runtime)
+        locked.change(runtime=_completed_runtime(locked, body.runtime, body.runtime_kept))
     if body.access_bundle is not None:
         locked.change(access_bundle=body.access_bundle)
     if body.mode is not None:
@@ -122,6 +134,14 @@ async def operation_complete(
     await locked.store()
     await _record(tx, "operation_complete", ended, {})
     return operation_of(ended, caller)
+
+
+def _completed_runtime(locked: LockedInstance, reported: dict[str, object], kept: Collection[str]) -> dict[str, object]:
+    """Return the reported runtime with the present values of these keys: of the claim, they may be older."""
+    present = {key: value for key, value in (locked.row.runtime or {}).items() if key in kept}
+    runtime = {**{key: value for key, value in reported.items() if key not in kept}, **present}
+    require_size("runtime", runtime, RUNTIME_BYTES)
+    return runtime
 
 
 async def _await_hosts(locked: LockedInstance, operation: OperationRow, deadline: datetime) -> OperationRow | None:

@@ -9,11 +9,12 @@ from gpuaas_server.instances.documents import Document
 from gpuaas_server.instances.rows import ClosedDocument, ModeDocument
 from gpuaas_server.kernel.http.schemas import Body, Generation, examples
 from gpuaas_server.kernel.ids import MemberId
-from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, Line, Operation, StepReport
+from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, LeaseReport, Line, Operation, StepReport
 from gpuaas_server.operations.service import ClosableKind
 
 ReportedMemberStatus = Literal["ready", "degraded", "drained", "failed"]
 Code = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{1,62}$")]
+RuntimeKey = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 ModeName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
 
@@ -101,6 +102,9 @@ class MemberReport(Body):
 
 Members = Annotated[list[MemberReport], Field(max_length=1000)]
 RUNTIME = "Versions, endpoints and details of the running app; at most 64 KiB."
+EXPECTED_RUNTIME = (
+    "The runtime that you have read. If it is another one now, the report is refused as stale_generation."
+)
 ACCESS = "Exact commands, paths, endpoints and health examples for people; at most 64 KiB. Never a secret."
 MODE = "Current mode of the instance, as you name it, and the operations that it does not allow. Absent: unchanged."
 
@@ -137,6 +141,21 @@ class Mode(Body):
         return {"name": self.name, "meaning": self.meaning, "closed": [entry.document() for entry in self.closed]}
 
 
+class OperationReport(LeaseReport):
+    model_config = examples(
+        {
+            "lease_token": EXAMPLE_LEASE,
+            "steps": [{"name": "hub/install", "status": "succeeded"}, {"name": "hub/start", "status": "running"}],
+            "progress": {"percent": 40, "message": "The hub starts."},
+        }
+    )
+
+    runtime: Document | None = Field(
+        default=None, description=f"{RUNTIME} It is stored now, however the operation ends. Absent: unchanged."
+    )
+    expected_runtime: Document | None = Field(default=None, description=EXPECTED_RUNTIME)
+
+
 class OperationComplete(Leased):
     model_config = examples(
         {
@@ -155,6 +174,10 @@ class OperationComplete(Leased):
         description="Members whose status differs from what success implies, or whose `adapter_detail` changed.",
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
+    runtime_kept: Annotated[list[RuntimeKey], Field(max_length=20)] = Field(
+        default=[],
+        description="Keys of the runtime that keep the values that they have now: others may have changed them meanwhile.",
+    )
     access_bundle: Document | None = Field(default=None, description=ACCESS)
     mode: Mode | None = Field(default=None, description=MODE)
 

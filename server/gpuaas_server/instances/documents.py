@@ -58,3 +58,9 @@ def require_size(name: str, value: dict[str, object] | None, most: int) -> None:
         raise Problem(
             "document_too_large", f"{name} has {size} bytes; at most {most} are allowed.", {"most_bytes": most}
         )
+
+
+def require_unchanged(runtime: dict[str, object] | None, expected: dict[str, object] | None) -> None:
+    """Refuse to replace a runtime that is not the one that the controller has read."""
+    if expected is not None and expected != (runtime or {}):
+        raise Problem("stale_generation", "The runtime has changed since you read it: read the instance again.")

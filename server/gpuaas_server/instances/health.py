@@ -1,7 +1,7 @@
 """Controllers report health on their own schedule. When one falls silent, its last report no longer counts (jobs.py)."""
 
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
+from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size, require_unchanged
 from gpuaas_server.instances.health_schemas import HealthAccepted, HealthReport, MemberHealth
 from gpuaas_server.instances.locked_instance import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
@@ -32,8 +32,7 @@ async def instance_health_report(tx: Tx, caller: Caller, instance_id: str, body:
         raise Problem("conflict", "The instance is decommissioned.")
     if body.generation != row.generation:
         raise Problem("stale_generation", f"The instance is at generation {row.generation}: read it again.")
-    if body.expected_runtime is not None and body.expected_runtime != (row.runtime or {}):
-        raise Problem("stale_generation", "The runtime has changed since you read it: read the instance again.")
+    require_unchanged(row.runtime, body.expected_runtime)
     watched = row.reported_at is not None and row.reported_at + REPORT_LIFE > tx.now
     for told in body.members:
         _apply_member_report(locked, told)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Code, Mode
+from gpuaas_server.instances.controller_schemas import ACCESS, EXPECTED_RUNTIME, MODE, RUNTIME, Code, Mode
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.instances.rows import ReasonDocument
 from gpuaas_server.instances.schemas import HealthReason, InstanceStatus
@@ -65,10 +65,7 @@ class HealthReport(Body):
         default=[], description="The members that you have checked."
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
-    expected_runtime: Document | None = Field(
-        default=None,
-        description="The runtime that you have read. If it is another one now, the report is refused as stale_generation.",
-    )
+    expected_runtime: Document | None = Field(default=None, description=EXPECTED_RUNTIME)
     access_bundle: Document | None = Field(default=None, description=ACCESS)
     mode: Mode | None = Field(default=None, description=MODE)
 

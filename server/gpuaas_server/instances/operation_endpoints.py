@@ -17,6 +17,7 @@ from gpuaas_server.instances.controller_schemas import (
     ClaimedOperation,
     OperationComplete,
     OperationFail,
+    OperationReport,
     ServedInstance,
 )
 from gpuaas_server.kernel.context import Tx
@@ -34,7 +35,6 @@ from gpuaas_server.operations.schemas import (
     OperationClaim,
     OperationForce,
     OperationGiveBack,
-    OperationReport,
 )
 from gpuaas_server.operations.service import LeasedOperation, Limits
 from gpuaas_server.pki import service as pki
@@ -88,7 +88,9 @@ async def operation_claim(
 
 
 @_operations.post(
-    f"{PATH}/{{operation_id}}/report", response_model=LeaseRenewed, responses=problem_responses(*_LEASE_CODES)
+    f"{PATH}/{{operation_id}}/report",
+    response_model=LeaseRenewed,
+    responses=problem_responses(*_LEASE_CODES, "stale_generation", "document_too_large", "document_invalid"),
 )
 async def operation_report(
     project_id: ProjectId,
@@ -96,7 +98,7 @@ async def operation_report(
     body: OperationReport,
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
-    """Report steps and progress. Each report renews the lease, even an empty one."""
+    """Report steps and progress, and a runtime to keep whatever comes. Each report renews the lease, even an empty one."""
     caller = call.caller
     return await call.change(lambda tx: controller.operation_report(tx, _limits(call), caller, operation_id, body))
 

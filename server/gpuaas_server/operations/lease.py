@@ -15,7 +15,7 @@ from gpuaas_server.operations import queries
 from gpuaas_server.operations.lifecycle import app_topic, controller_topic
 from gpuaas_server.operations.machine import LEASED, Limits
 from gpuaas_server.operations.rows import OperationChanges, OperationRow
-from gpuaas_server.operations.schemas import OperationReport, StepReport
+from gpuaas_server.operations.schemas import LeaseReport, StepReport
 from gpuaas_server.operations.steps import merge_steps
 
 
@@ -66,7 +66,7 @@ def _require_claimable(tx: Tx, operation: OperationRow, replica: str) -> None:
 
 
 async def renew_lease(
-    tx: Tx, limits: Limits, operation: OperationRow, report: OperationReport
+    tx: Tx, limits: Limits, operation: OperationRow, report: LeaseReport
 ) -> tuple[OperationRow, bool]:
     """Keep what a controller reports, and renew its lease. The second value says whether anything was reported.
 

@@ -165,14 +165,8 @@ class Leased(Body):
     )
 
 
-class OperationReport(Leased):
-    model_config = examples(
-        {
-            "lease_token": EXAMPLE_LEASE,
-            "steps": [{"name": "hub/install", "status": "succeeded"}, {"name": "hub/start", "status": "running"}],
-            "progress": {"percent": 40, "message": "The hub starts."},
-        }
-    )
+class LeaseReport(Leased):
+    """What renews a lease: the steps and the progress of the work."""
 
     steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
         default=[], description="Steps that began or changed since the last report."

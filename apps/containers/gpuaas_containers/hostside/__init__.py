@@ -30,10 +30,11 @@ async def ask_host(host: Host, action: str, /, timeout: float = SECONDS, **reque
     """Run an action on the host and return its answer. Raises Failed with the code that the host gave."""
     line = json.dumps({"action": action, **request})
     reply = json.loads(await host.request(program_command(), line, timeout=timeout))
-    if "failed" in reply:
-        raise host_failure(host.address, **reply["failed"])
-    done: dict[str, object] = reply["done"]
-    return done
+    done, failed = (reply.get("done"), reply.get("failed")) if isinstance(reply, dict) else (None, None)
+    if isinstance(done, dict):
+        return done
+    told = failed if isinstance(failed, dict) else {}
+    raise host_failure(host.address, told.get("code"), told.get("message"), told.get("lines"))
 
 
 @cache

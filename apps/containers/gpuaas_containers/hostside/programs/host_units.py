@@ -11,6 +11,7 @@ PROPERTIES = ("ActiveState", "SubState", "Result", "MainPID", "NRestarts", "Exec
 CRASHES = 3  # so many restarts while it is watched are a loop
 STEADY_SECONDS, STEADY_WITH_PORTS = 2.0, 10.0
 PAUSE, LINES = 0.2, 12
+LONGEST_LINE = 2000  # the controller hides secrets in a line before it cuts it shorter: they must be whole
 VERSION_LABEL, VERSION = "gpuaas.runtime_version", r"[0-9A-Za-z][0-9A-Za-z._+~:-]{0,63}"  # of an image: what it runs
 ENGINE_FAILED = ("125", "126", "127")  # exit status of the engine itself, before the container's program ran
 
@@ -98,7 +99,7 @@ def log(unit):
         text = bytes(message).decode(errors="replace") if isinstance(message, list) else str(message)
         text = text.rstrip("\n")  # the engine's monitor leaves a line's end on it
         if text and not re.fullmatch("[0-9a-f]{64}", text):  # the engine prints the id of what it starts
-            found.append(text[:500])
+            found.append(text[:LONGEST_LINE])
     return found
 
 
