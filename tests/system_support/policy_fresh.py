@@ -122,6 +122,13 @@ def draft(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
     return {"app_id": version.app_id, "version_id": version.id}
 
 
+def draft_on_trial(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
+    """A smoke launch of a draft that is not on trial needs the permission to put it there too."""
+    made = draft(fixture, caller, ids)
+    fixture.admin.app_versions.trial(ids["project_id"], made["app_id"], made["version_id"])
+    return made
+
+
 def entitlement(fixture: PolicyFixture, caller: Caller, ids: Ids) -> Ids:
     return {"entitlement_id": fixture.admin.entitlements.grant(ids["tenant_id"], ids["slug"]).id}
 

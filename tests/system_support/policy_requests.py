@@ -308,7 +308,7 @@ RECIPES: dict[str, Recipe] = {
     "app_version_list": READ,
     "app_version_show": READ,
     "app_version_trial": Recipe(fresh=fresh.draft),
-    "app_version_smoke": Recipe(bodies.smoke_launch, fresh.draft, answers=frozenset({409, 422})),
+    "app_version_smoke": Recipe(bodies.smoke_launch, fresh.draft_on_trial, answers=frozenset({409, 422})),
     "app_version_activate": Recipe(fresh=fresh.draft),
     "app_version_canary": Recipe({"percent": 5}, fresh.draft, answers=SUCCESS | NOT_NOW),
     "app_rollback": Recipe(REASON, answers=SUCCESS | NOT_NOW),
