@@ -18,7 +18,7 @@ from gpuaas_server.migrations.schema import metadata, tenant_tables
 from gpuaas_server.runtime import running_platform
 from tests_support.schemas import add_revision, copy_migrations, irreversible_revisions, schema_of
 
-BASELINE = "0100"
+BASELINE = "0200"
 NOUNS = migrations.HERE.parent
 SQL_FILES = sorted(NOUNS.glob("*/sql/*.sql"))
 

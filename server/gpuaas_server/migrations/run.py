@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _REVISION = re.compile(r'^revision = "(\w+)"', re.MULTILINE)
 _DOWN_REVISION = re.compile(r'^down_revision = "(\w+)"', re.MULTILINE)
-_DEVELOPMENT = re.compile(r"00\d\d")  # revisions from before the baseline
+_DEVELOPMENT = re.compile(r"0[01]\d\d")  # revisions from before the baseline
 HERE = Path(__file__).parent
 
 

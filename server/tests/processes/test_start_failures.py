@@ -68,14 +68,16 @@ def test_a_database_without_a_schema_is_refused_with_the_command_that_mends_it(
     assert "gpuaas-server migrate" in said
 
 
-@pytest.mark.parametrize("part", ["up", "api", "worker", "init", "migrate"])
+@pytest.mark.parametrize(
+    ("part", "revision"), [("up", "0055"), ("api", "0175"), ("worker", "0100"), ("init", "0175"), ("migrate", "0100")]
+)
 def test_a_database_of_a_development_version_is_refused_with_what_to_do(
-    tmp_path: Path, fresh_database_url: str, part: str
+    tmp_path: Path, fresh_database_url: str, part: str, revision: str
 ) -> None:
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0055'")
+        connection.execute("UPDATE alembic_version SET version_num = %s", (revision,))
     said = refusal([part], tmp_path, database_url=fresh_database_url, http_bind="127.0.0.1:0")
-    assert "development version (schema revision 0055)" in said
+    assert f"development version (schema revision {revision})" in said
     assert "GPUAAS_DATA_DIR" in said
     assert "GPUAAS_DATABASE_URL" in said
 

@@ -1,1 +1,0 @@
-DROP FUNCTION artifact_size_to_pull(text);

@@ -1,1 +1,0 @@
-ALTER TABLE publish_intents DROP COLUMN parts_name, DROP COLUMN part_bytes;

@@ -1,1 +1,0 @@
-ALTER TABLE publish_intents RENAME COLUMN quota_reserved TO quota_held;

@@ -1,1 +1,0 @@
-ALTER TABLE app_versions DROP COLUMN trial_since;

@@ -1,2 +1,0 @@
-DROP INDEX projects_one_of_platform;
-ALTER TABLE projects DROP COLUMN platform;

@@ -1,1 +1,0 @@
-ALTER TABLE terminals RENAME COLUMN sentence TO message;

@@ -1,1 +1,0 @@
-ALTER TABLE terminals RENAME COLUMN message TO sentence;
