@@ -58,9 +58,13 @@ def serving(answer: bytes | None, pause: float = 0.0) -> Iterator[int]:
         server.shutdown(socket.SHUT_RDWR)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port that stays taken, and nobody listens on it unless the test does."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def test_a_probe_passes_after_its_successes_and_fails_after_its_failures() -> None:
@@ -108,10 +112,10 @@ def test_a_probe_of_readiness_alone_ends_with_the_start() -> None:
     assert is_finished(asked, next_state(asked, state, PASS, 1, 1))
 
 
-def test_a_port_that_takes_connections_passes() -> None:
+def test_a_port_that_takes_connections_passes(closed_port: int) -> None:
     with serving(None) as port:
         assert run_probe(probe(port=port), target()) == Answer(True, "connected")
-    assert run_probe(probe(port=free_port()), target()) == FAIL
+    assert run_probe(probe(port=closed_port), target()) == FAIL
 
 
 def test_an_app_on_the_loopback_alone_is_found() -> None:
@@ -190,16 +194,15 @@ def stop() -> Iterator[threading.Event]:
     event.set()
 
 
-def test_only_what_changes_is_reported_and_until_it_has_arrived(stop: threading.Event) -> None:
+def test_only_what_changes_is_reported_and_until_it_has_arrived(stop: threading.Event, closed_port: int) -> None:
     platform = Platform()
     platform.trouble = [wire.Unreachable("away"), wire.Refused(503, "unavailable", "", {})]
     reporter = ProbeReporter(platform.send, stop)
-    port = free_port()
-    asked = probe(port=port, interval=0.1, start_period=5.0, failures=2)
+    asked = probe(port=closed_port, interval=0.1, start_period=5.0, failures=2)
     reporter.registry.watch(spec(asked), 3, target())
     waiting = platform.wait("pending")
     assert (waiting["member_id"], waiting["generation"]) == ("mem_1", 3)
-    with socket.create_server(("127.0.0.1", port)):
+    with socket.create_server(("127.0.0.1", closed_port)):
         platform.wait("passing")
         for _ in range(20):
             reporter.registry.reports()
@@ -234,9 +237,9 @@ def test_a_slow_app_delays_no_other_allocations_probes(stop: threading.Event) ->
         assert platform.wait("passing")["member_id"] == "mem_1"
 
 
-def test_a_released_allocation_is_not_probed_and_a_host_has_a_limit() -> None:
+def test_a_released_allocation_is_not_probed_and_a_host_has_a_limit(closed_port: int) -> None:
     registry = ProbeRegistry()
-    asked = probe(port=free_port(), interval=3600.0)
+    asked = probe(port=closed_port, interval=3600.0)
     for number in range(MOST_MEMBERS):
         registry.watch(spec(asked, member_id=f"mem_{number}"), 1, target())
     assert "not run" in registry.watch(spec(asked, member_id="mem_more"), 1, target())

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import httpx
 import psycopg
 import pytest
 
+from gpuaas_sdk.testing import free_port
 from gpuaas_server.embedded import postgres
 from gpuaas_server.embedded.postgres import EmbeddedPostgres
 from gpuaas_server.migrations import run as migrations
@@ -22,12 +22,6 @@ from tests_support.server_processes import ServerProcess, running, until
 
 HEALTH = "gpuaas.database"
 OPTIONS = {"fsync": "off", "max_wal_size": "32MB", "min_wal_size": "32MB", "shared_buffers": "16MB"}
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
