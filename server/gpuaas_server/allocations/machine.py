@@ -35,6 +35,8 @@ LOGIN_USER = "gpu"
 CLEANUP = ("deprovision", "wipe", "verify_wipe")
 # Why a release is blocked that nobody has to answer for: it goes on by itself when the host is back.
 HOST_LOST = "host_lost"
+# What a release counts as from when its GPUs are in use no longer, until it is proven.
+NOT_PROVEN: AllocationChanges = {"counted": False, "unproven": True}
 NOT_VERIFIED: dict[str, object] = {"clean": False, "verified": False, "reason": HOST_LOST}
 
 
@@ -279,18 +281,16 @@ def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
     return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
 
 
-def quota_marks(unproven: bool, changes: AllocationChanges) -> AllocationChanges:
+def quota_marks(changes: AllocationChanges) -> AllocationChanges:
     """Return which quota an allocation counts against after the change, where that follows from it.
 
-    What has ended counts against none. What is blocked is in use no longer; it counts as not proven clean from the first
-    failure that is not the loss of its host, which is nobody's fault.
+    What has ended counts against none. What is blocked is in use no longer, and counts as not proven clean. The loss of its
+    host is no exception: root on a host can silence it, and would take host after host out of the fleet at no cost.
     """
     if changes.get("ended_at") is not None:
         return {"counted": False, "unproven": False}
     if changes.get("state") == "release_failed":
-        reason = changes.get("failure")
-        lost = reason is not None and reason["code"] == HOST_LOST
-        return {"counted": False, "unproven": unproven or not lost}
+        return NOT_PROVEN
     return {}
 
 

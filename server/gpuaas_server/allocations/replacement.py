@@ -1,6 +1,9 @@
 """Replace an allocation: release it, and claim the same again, in one transaction."""
 
+from dataclasses import replace
+
 from gpuaas_server.allocations import creation, service
+from gpuaas_server.allocations.machine import NOT_PROVEN
 from gpuaas_server.allocations.schemas import Allocation, AllocationCreate, AllocationRelease
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.caller import Caller
@@ -16,7 +19,7 @@ async def allocation_replace(
 ) -> Allocation:
     """Return the new allocation. Nothing is released unless the same can be claimed, quota included.
 
-    What is on a lost host stops counting here, so that only the difference is counted: the quota need not allow both.
+    What is on a lost host counts as not proven clean from here on, so that the quota of GPUs need not allow both.
     """
     row = await service.allocation_lock(tx, caller.project_id, allocation_id)
     if row.state not in REPLACEABLE:
@@ -25,9 +28,12 @@ async def allocation_replace(
     wanted = AllocationCreate(sku=row.sku_id, gpu_count=row.gpu_count, name=row.name)
     given_back = 0
     if row.host_lost_since is not None:
-        await service.change(tx, released, {"counted": False}, None)
+        await service.change(tx, released, NOT_PROVEN, None)
         given_back = row.gpu_count
     made = await creation.allocation_create(tx, settings, caller, wanted, given_back=given_back)
+    if given_back:
+        await tx.flush()  # counts the new one: one statement cannot change the row of a quota twice
+        service.move_quota(tx, replace(row, counted=False), counted=False, unproven=True)
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}
     entry = AuditEntry(

@@ -192,7 +192,7 @@ async def change(tx: Tx, row: AllocationRow, changes: AllocationChanges, reason:
 
     Which quota it counts against from now on is part of the change; `move_quota` moves the numbers.
     """
-    changes = {**changes, **quota_marks(row.unproven, changes)}
+    changes = {**changes, **quota_marks(changes)}
     await queries.allocation_change(tx.connection, row.id, row.generation, changes)
     changed = replace(row, **changes, generation=row.generation + 1)
     if changed.state != row.state:

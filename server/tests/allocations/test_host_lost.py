@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.nodes.machine import LivenessVerdict
 from tests_support import agents
-from tests_support.agents import inventory, slot
+from tests_support.agents import Host, inventory, slot
 from tests_support.allocation_story import Story
 
 BLOCKED = [("cleanup_blocked", "host_lost")] * 2
@@ -45,7 +46,7 @@ async def test_a_release_on_a_lost_host_ends_at_once_for_the_tenant_and_keeps_th
     assert (shown["state"], shown["failure"]["code"], shown["ssh"]) == ("release_failed", "host_lost", None)
     assert shown["wipe_verified"] is False
     assert await story.slots() == BLOCKED
-    assert await story.used() == await story.unproven() == (0, 0)
+    assert (await story.used(), await story.unproven()) == ((0, 0), (2, 2))
     assert await story.host.poll() == []
 
 
@@ -90,17 +91,63 @@ async def test_a_failed_wipe_still_counts_as_unproven_when_the_retry_meets_a_los
     assert await story.used() == await story.unproven() == (0, 0)
 
 
-async def test_a_replaced_allocation_on_a_lost_host_counts_as_unproven_only_if_its_wipe_fails(story: Story) -> None:
-    second = await story.site.host()
-    await second.call("POST", "/inventory", inventory(*(slot(n) for n in range(2))))
-    await story.site.admin.post(f"/nodes/{second.node_id}/slots/approve", {})
+async def test_a_replaced_allocation_on_a_lost_host_counts_as_unproven_at_once_and_until_its_wipe_is_proven(
+    story: Story,
+) -> None:
+    await _add_host(story)
+    await _limit_gpus(story, gpu_limit=2)
     await story.lose_host()
     await story.ask("replace")
+    assert (await story.used(), await story.unproven()) == ((2, 2), (2, 2))
     await story.work()
-    assert (await story.used(), await story.unproven()) == ((2, 2), (0, 0))
+    assert (await story.used(), await story.unproven()) == ((2, 2), (2, 2))
     await story.bring_host_back()
     assert await story.settle(clean=False) == "release_failed"
     assert (await story.used(), await story.unproven()) == ((2, 2), (2, 2))
+    await story.ask("retry-release")
+    assert await story.settle(clean=True) == "released"
+    assert (await story.used(), await story.unproven()) == ((2, 2), (0, 0))
+
+
+@pytest.mark.parametrize("verb", ["release", "replace"])
+async def test_a_tenant_that_loses_host_after_host_gets_no_more_of_them(story: Story, verb: str) -> None:
+    """Root on a host can silence it. Each time, the host leaves the pool: that must not be for nothing."""
+    second = await _add_host(story)
+    await _add_host(story)
+    await _limit_gpus(story, unproven_gpu_limit=2)
+    await story.lose_host()
+    path = f"/projects/{story.project}/allocations"
+    if verb == "release":
+        made = (await story.site.admin.post(path, {"sku": "whole"}))["items"][0]
+        await story.ask("release")
+    else:
+        made = await story.site.admin.post(f"{path}/{story.allocation}/replace", {})
+    await story.work()
+    assert made["node_id"] == second.node_id
+    await story.judge_host(LivenessVerdict(lost=(second.node_id,)))
+    for refused in (
+        await story.site.admin.call("POST", f"{path}/{made['id']}/replace", {}),
+        await story.site.admin.call("POST", path, {"sku": "whole"}),
+    ):
+        problem = refused.json()
+        assert (refused.status_code, problem["code"]) == (409, "unproven_releases")
+        assert (problem["details"]["used"], problem["details"]["limit"]) == (2, 2)
+    assert (await story.site.admin.get(f"{path}/{made['id']}"))["release_by"] is None
+    assert (await story.used(), await story.unproven()) == ((2, 2), (2, 2))
+    await story.bring_host_back()
+    assert await story.settle(clean=True) == "released"
+    await story.site.admin.post(f"{path}/{made['id']}/replace", {})
+
+
+async def _add_host(story: Story) -> Host:
+    host = await story.site.host()
+    await host.call("POST", "/inventory", inventory(*(slot(n) for n in range(2))))
+    await story.site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})
+    return host
+
+
+async def _limit_gpus(story: Story, **limits: int) -> None:
+    await story.site.admin.call("PUT", f"/tenants/{story.tenant}/quota", {"gpu_limit": None, **limits})
 
 
 async def test_a_release_under_way_is_blocked_when_its_host_is_lost_and_goes_on_when_it_is_back(story: Story) -> None:

@@ -68,7 +68,7 @@ CAPACITY = [
         "unproven_releases",
         409,
         "Too many released GPUs are not proven clean",
-        "Retry the failed releases, or ask an operator to clean the hosts (allocations in release_failed).",
+        "Retry the failed releases (allocations in release_failed), wait for lost hosts, or ask an operator for help.",
         True,
     ),
     ErrorKind(
