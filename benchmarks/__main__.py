@@ -1,4 +1,8 @@
-"""`python -m benchmarks [names…] [--quick]`: measure, print the table, write RESULTS.md after a full run."""
+"""`python -m benchmarks [names…] [--quick]`: measure, print the table, and save each benchmark's figures.
+
+A run of all benchmarks writes RESULTS.md. A full run may also be made in pieces, on the same machine: `--collect` writes
+RESULTS.md from the figures saved last. Figures of `--quick` are not saved.
+"""
 
 import argparse
 import os
@@ -26,6 +30,7 @@ from benchmarks import (
     recovery,
     release,
     report,
+    saved,
     slurm,
     soak,
     ssh,
@@ -82,7 +87,11 @@ def main() -> None:
         "--cycles", type=int, help="number of allocations that the soak creates and releases; at least ten"
     )
     parser.add_argument("--blob-gib", type=int, help="size of the blob that a host downloads, in GiB")
+    parser.add_argument("--collect", action="store_true", help="measure nothing more, and write RESULTS.md")
     arguments = parser.parse_args()
+    if arguments.collect:
+        write_results()
+        return
     # A signal raises an exception, so that no server or fleet is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     size = Size.smoke() if arguments.quick else Size()
@@ -96,15 +105,30 @@ def main() -> None:
         size = replace(size, cycles=max(10, arguments.cycles))
     # One client stands for many tenants where nothing else is said; `fairness` measures at the pace that a tenant has.
     os.environ.setdefault("GPUAAS_TENANT_CHANGES_PER_SECOND", "100000")
-    begin = machine.measure_storage(1 if size.quick else machine.PGBENCH_SECONDS)
-    sections: list[report.Section] = []
-    for name in arguments.names or list(ALL):
-        speed = machine.measure_speed()
-        Console(stderr=True).log(f"measuring {name}; the machine: {speed}")
-        sections.append(report.Section(name, ALL[name].how, _measured(name, size), speed))
-        report.show(sections[-1].figures)
-    if not arguments.quick and {section.name for section in sections} == set(ALL):
-        report.write(sections, begin, machine.measure_storage())
+    names = arguments.names or list(ALL)
+    for name in names:
+        measure(name, size)
+    if not arguments.quick and set(names) == set(ALL):
+        write_results()
+
+
+def measure(name: str, size: Size) -> None:
+    """Run one benchmark, show its figures, and save them unless the run was a quick one."""
+    storage = machine.measure_storage(1 if size.quick else machine.PGBENCH_SECONDS)
+    speed = machine.measure_speed()
+    Console(stderr=True).log(f"measuring {name}; the machine: {speed}; {storage}")
+    figures = _measured(name, size)
+    report.show(figures)
+    if not size.quick:
+        saved.save(saved.now(name, figures, speed, storage, size))
+
+
+def write_results() -> None:
+    try:
+        sections = saved.collect(list(ALL))
+    except saved.NotComparable as error:
+        sys.exit(f"RESULTS.md is not written: {error}")
+    report.write(sections, {name: benchmark.how for name, benchmark in ALL.items()})
 
 
 if __name__ == "__main__":

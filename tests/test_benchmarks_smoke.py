@@ -1,5 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
+from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from benchmarks import (
     recovery,
     release,
     report,
+    saved,
     slurm,
     soak,
     ssh,
@@ -139,16 +142,32 @@ def test_a_soak_is_measured_from_its_first_tenth_to_its_last() -> None:
     assert all(figure.value > 0 for figure in figures)
 
 
-def test_the_results_state_the_speed_of_the_machine_they_were_measured_on(
+def section(name: str) -> saved.Section:
+    figures = [Figure("ratio", 0.6, limit=0.5), Figure("broken", nan)]
+    return saved.now(name, figures, machine.measure_speed(), machine.measure_storage(1), replace(Size(), cycles=10))
+
+
+def test_the_results_are_written_from_sections_that_were_measured_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    speed, storage = machine.measure_speed(), machine.measure_storage(1)
-    assert min(speed.python, speed.memory, speed.syscalls, storage.fsyncs, storage.pgbench) > 0
     monkeypatch.setattr(report, "RESULTS", tmp_path / "RESULTS.md")
-    report.write([report.Section("one", "By hand.", [Figure("ratio", 0.6, limit=0.5)], speed)], storage, storage)
+    one, two = section("one"), section("two")
+    assert min(one.speed.python, one.speed.memory, one.speed.syscalls, one.storage.fsyncs, one.storage.pgbench) > 0
+    saved.save(one, tmp_path)
+    with pytest.raises(saved.NotComparable, match="not measured yet: two"):
+        saved.collect(["one", "two"], tmp_path)
+    saved.save(replace(two, machine="another"), tmp_path)
+    with pytest.raises(saved.NotComparable, match="different machines"):
+        saved.collect(["one", "two"], tmp_path)
+    saved.save(two, tmp_path)
+    sections = saved.collect(["one", "two"], tmp_path)
+    assert [found.speed for found in sections] == [one.speed, two.speed]
+    report.write(sections, {"one": "By hand.", "two": "By foot."})
     written = (tmp_path / "RESULTS.md").read_text()
-    assert written.count(str(speed)) == 3
-    assert written.count(str(storage)) == 2
+    for made in (one, two):
+        assert f"with cycles 10; the machine just before: {made.speed}; {made.storage}." in written
+    assert written.count("| ratio | 0.600 | ≥ 0.5 | met |") == 2
+    assert written.count("| broken | – |  | NOT MEASURED |") == 2
 
 
 def test_a_verdict_follows_the_limit() -> None:
