@@ -16,6 +16,7 @@ from gpuaas_agent.failures import SpecInvalid
 Grade = Literal["inspected", "rebooted"]
 LONGEST_CONFIGURATION = 64 << 10
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_WIPE_ID = re.compile(r"[0-9a-f]{32}")
 _IDENTITY_LISTS = ("urls", "tls_anchors", "task_keys", "user_ca_keys", "host_ca_keys")
 
 
@@ -42,14 +43,17 @@ class WipeTerms:
     erase_drives: bool = True  # a setting of the node on the platform
     expected: Expected = field(default_factory=Expected)
     restore: Restore = field(default_factory=Restore)
+    wipe_id: str = ""  # a random id of this wipe; empty from a platform of an older release
 
 
 def parse_terms(raw: dict[str, object]) -> WipeTerms:
-    grade, erase = raw.get("grade"), raw.get("erase_drives")
+    grade, erase, wipe_id = raw.get("grade"), raw.get("erase_drives"), raw.get("wipe_id")
     if grade not in (None, "inspected", "rebooted"):
         raise SpecInvalid(f"the grade {str(grade)[:40]!r} is not one that this agent knows")
     if erase is not None and not isinstance(erase, bool):
         raise SpecInvalid("erase_drives is neither true nor false")
+    if wipe_id is not None and (not isinstance(wipe_id, str) or not _WIPE_ID.fullmatch(wipe_id)):
+        raise SpecInvalid("wipe_id is not a hexadecimal number of 128 bits")
     expected, restore = _object(raw, "expected"), _object(raw, "restore")
     return WipeTerms(
         grade="rebooted" if grade == "rebooted" else "inspected",
@@ -60,6 +64,7 @@ def parse_terms(raw: dict[str, object]) -> WipeTerms:
             _digest(expected, "agent_sha256"),
         ),
         restore=Restore(_configuration(restore), _identity(restore)),
+        wipe_id=wipe_id or "",
     )
 
 

@@ -62,6 +62,7 @@ class Tenant:
     generation: int = 0
     ssh_address: str = ""
     grade: str = "inspected"
+    wipe_id: str = field(default_factory=lambda: secrets.token_hex(16))
     seconds: dict[str, float] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ class Tenant:
             "principal": self.allocation_id,
             "user_ca_keys": [self.platform.public("user_ca")],
             "grants": [],
-            **(self._wipe_order() if kind in ("wipe", "verify_wipe") else {}),
+            **(self._wipe_order(kind) if kind in ("wipe", "verify_wipe") else {}),
             **spec,
         }
         return self.platform.submit(
@@ -97,10 +98,12 @@ class Tenant:
         """How long a task may take: a wipe of the grade `rebooted` has the boot of a host in it."""
         return 300.0 if self.grade == "rebooted" else 60.0
 
-    def _wipe_order(self) -> JsonObject:
+    def _wipe_order(self, kind: str) -> JsonObject:
+        if kind == "wipe":
+            self.wipe_id = secrets.token_hex(16)
         if self.shape != "baremetal":
             return {"erase_drives": True}
-        return {"grade": self.grade, **self.platform.wipe_order()}
+        return {"grade": self.grade, "wipe_id": self.wipe_id, **self.platform.wipe_order()}
 
     def task(self, kind: str, **spec: object) -> JsonObject:
         began = time.monotonic()

@@ -16,6 +16,7 @@ from gpuaas_agent.drivers import host
 from gpuaas_agent.drivers.host import HostDriver
 from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import TaskContext
+from gpuaas_agent.expectations import WipeTerms
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import drives, marker
 from gpuaas_agent.host.baseline import Baseline, BaselineStore, LiveState
@@ -169,3 +170,20 @@ def test_a_release_that_came_before_its_provision_needs_no_marker_but_a_forgotte
     release = {"allocation_id": "alc_1", "shape": "baremetal", "slots": []}
     assert parse_release(release).provisioned
     assert not parse_release({**release, "provisioned": False}).provisioned
+
+
+def test_drives_are_erased_before_the_restart_and_after_it(settings: Config, ledger: AllocationLedger) -> None:
+    """A boot reads what is on drives: partitions, volumes, file systems by their label."""
+    live = LiveState("boot", frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset())
+    BaselineStore(settings.state_dir).save(Baseline({}, frozenset(), live))
+    slots = (Slot(0, "0000:10:00.0", None, "/dev/nvme987n1"),)
+    spec = ReleaseSpec("alc_old", "baremetal", "gpu", slots, terms=WipeTerms(grade="rebooted", wipe_id="5a" * 16))
+    steps = HostDriver(settings, ledger).wipe(spec, context()).steps
+    names = [step.name for step in steps if step.when]
+    assert names.count("erase_drives") == 2
+    assert names.index("restore_files") < names.index("erase_drives") < names.index("restart")
+    assert "erase_drives" in names[names.index("restart") :]
+    kept = replace(spec, terms=replace(spec.terms, erase_drives=False))
+    assert "erase_drives" not in [
+        step.name for step in HostDriver(settings, ledger).wipe(kept, context()).steps if step.when
+    ]

@@ -134,6 +134,23 @@ def test_a_wipe_goes_on_behind_its_restart_whatever_is_killed_when(
     assert boot_id(machine) != before
 
 
+def test_planted_progress_of_the_wipe_does_not_spare_the_host_its_restart(tenant: Tenant, machine: LabMachine) -> None:
+    """The tenant knows the allocation and can count tasks; the id of the wipe comes with the wipe."""
+    tenant.task("provision")
+    tenant.task("deprovision")
+    before = boot_id(machine)
+    planted = {
+        "allocation_id": tenant.allocation_id,
+        "generation": tenant.generation + 1,
+        "boot_id": "x",
+        "attempts": 1,
+    }
+    machine.host.write_file(f"{STATE}/wipe.json", json.dumps(planted), 0o600)
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+    assert (tenant.evidence["verify_wipe"]["boot_id_before_wipe"], boot_id(machine) != before) == (before, True)
+
+
 def test_a_power_cut_between_a_wipe_and_its_verification_leaves_no_trace(tenant: Tenant, machine: LabMachine) -> None:
     tenant.task("provision")
     tenant.task("deprovision")

@@ -39,6 +39,7 @@ def explained(path: str, before: Entry | None, now: Entry | None) -> bool:
     return volatile_files.unexplained(old, new, manifest.compare(old, new)).total == 0
 
 
+OURS = "5a" * 16  # the id of the wipe in progress
 SHUT = hashlib.sha256(CLOSED_TEXT.encode()).hexdigest()
 JOURNAL = "/var/log/journal/0123/system.journal"
 
@@ -129,24 +130,36 @@ def test_the_agents_own_process_is_judged_too() -> None:
 
 def test_a_wipe_knows_its_own_restart_and_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = WipeProgressStore(tmp_path)
-    progress = store.begin("alc_1", 3)
+    progress = store.begin("alc_1", 3, OURS)
     assert not restart.has_restarted(progress)
     monkeypatch.setattr(processes, "boot_id", lambda: "another")
-    assert not restart.has_restarted(store.begin("alc_1", 3)), "a power cut before it was asked for is no restart"
-    asked = store.note_attempt(store.begin("alc_1", 3))
-    assert restart.has_restarted(store.begin("alc_1", 3))
+    assert not restart.has_restarted(store.begin("alc_1", 3, OURS)), "a power cut before it was asked for is no restart"
+    asked = store.note_attempt(store.begin("alc_1", 3, OURS))
+    assert restart.has_restarted(store.begin("alc_1", 3, OURS))
     assert asked.boot_id == progress.boot_id
-    assert not restart.has_restarted(store.begin("alc_1", 4)), "of an earlier wipe"
-    assert store.find("alc_2") is None
+    assert not restart.has_restarted(store.begin("alc_1", 4, OURS)), "of an earlier wipe"
+    assert store.find("alc_2", OURS) is None
+
+
+@pytest.mark.parametrize("guessed", [{}, {"wipe_id": ""}, {"wipe_id": "0" * 32}, {"wipe_id": [OURS]}])
+def test_progress_that_a_tenant_planted_skips_no_restart(tmp_path: Path, guessed: dict[str, object]) -> None:
+    planted = {"allocation_id": "alc_1", "generation": 3, "boot_id": "x", "attempts": 1, "ended_in": "x"}
+    store = WipeProgressStore(tmp_path)
+    (tmp_path / restart.NAME).write_text(json.dumps(planted | guessed))
+    assert store.find("alc_1", OURS) is None
+    begun = store.begin("alc_1", 3, OURS)
+    assert not restart.has_restarted(begun)
+    assert not restart.has_booted_since(begun)
+    assert begun.boot_id == processes.boot_id()
 
 
 def test_a_host_that_does_not_restart_is_given_up(tmp_path: Path) -> None:
     store = WipeProgressStore(tmp_path)
-    progress = store.begin("alc_1", 1)
+    progress = store.begin("alc_1", 1, OURS)
     for _ in range(restart.MOST_ATTEMPTS):
         progress = store.note_attempt(progress)
     with pytest.raises(TaskFailure) as failed:
-        restart.restart(store, store.begin("alc_1", 1), None)  # type: ignore[arg-type]
+        restart.restart(store, store.begin("alc_1", 1, OURS), None)  # type: ignore[arg-type]
     assert failed.value.code == "restart_failed"
 
 
@@ -187,6 +200,8 @@ def test_what_a_tenant_named_reaches_nobody_raw() -> None:
     "changes",
     [
         {"grade": "reimaged"},
+        {"wipe_id": "../x"},
+        {"wipe_id": 5},
         {"erase_drives": "no"},
         {"expected": {"agent_sha256": "x"}},
         {"restore": {"configuration": "x" * (65 << 10)}},

@@ -37,11 +37,14 @@ class HostRelease:
     def _progress(self) -> WipeProgressStore:
         return WipeProgressStore(self.config.state_dir)
 
+    def _progress_of(self, spec: ReleaseSpec) -> WipeProgress | None:
+        return self._progress.find(spec.allocation_id, spec.terms.wipe_id)
+
     def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
         """Plan the wipe. If the host restarts, the steps after the restart run in the next boot."""
         self._refuse_beside_served(spec)
         _, before = self.load_baseline()
-        progress = self._progress.begin(spec.allocation_id, context.generation)
+        progress = self._progress.begin(spec.allocation_id, context.generation, spec.terms.wipe_id)
         restarts = spec.terms.grade == "rebooted"
         plan, deadline = Plan(), context.deadline
         wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
@@ -56,6 +59,8 @@ class HostRelease:
         if first and restarts:
             plan.steps += [
                 Step("restore_agent_state", steps.restore_agent_state),
+                # Before the boot, too: a boot reads what is on drives (partitions, volumes, file systems by label).
+                Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),
                 Step("restart", lambda: steps.restart(self._progress, progress)),
             ]
         plan.steps += [
@@ -79,7 +84,7 @@ class HostRelease:
 
         def look() -> str:
             digest, before = self.load_baseline()
-            record, progress = self.ledger.get(spec.allocation_id), self._progress.find(spec.allocation_id)
+            record, progress = self.ledger.get(spec.allocation_id), self._progress_of(spec)
             checks = self._checks(spec, context, digest, before)
             restarted = progress is not None and restart.has_restarted(progress)
             grade = "rebooted" if spec.terms.grade == "rebooted" and restarted else "inspected"
@@ -107,7 +112,7 @@ class HostRelease:
             return "baseline refreshed"
 
         plan.steps = [Step("look", look), Step("settle", settle)]
-        if restart.has_booted_since(self._progress.find(spec.allocation_id)):
+        if restart.has_booted_since(self._progress_of(spec)):
             plan.steps.insert(0, Step("tidy", lambda: self._tidy(context.deadline)))
         return plan
 
@@ -138,9 +143,7 @@ class HostRelease:
         checks += self._agent_files().checks(spec.terms)
         checks.append(drives.inspect(self.drives(spec), erased_here=spec.terms.erase_drives))
         if spec.terms.grade == "rebooted":
-            checks.append(
-                check("restart", lambda: _look_for_restart(self._progress.find(spec.allocation_id)), "kernel")
-            )
+            checks.append(check("restart", lambda: _look_for_restart(self._progress_of(spec)), "kernel"))
         others = self.ledger.others_unproven(spec.allocation_id)
         if others:
             checks.append(check("other_allocations", lambda: _look_for_others(others), "agent"))

@@ -1,6 +1,7 @@
 """Restarts a host during its wipe: through the kernel, not through programs that a tenant could have replaced.
 
 The progress of the wipe is on disk before the host goes down. After the boot, or a power cut, the wipe continues there.
+It names the random id that the signed task brought, which no tenant could know: progress that they planted does not count.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ class WipeProgress:
     boot_id: str
     attempts: int = 0
     ended_in: str = ""
+    wipe_id: str = ""
 
 
 class WipeProgressStore:
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / NAME
 
-    def begin(self, allocation_id: str, generation: int) -> WipeProgress:
+    def begin(self, allocation_id: str, generation: int, wipe_id: str) -> WipeProgress:
         """Return the progress of this wipe, or begin a new one; progress of another task does not count."""
-        known = self.find(allocation_id)
+        known = self.find(allocation_id, wipe_id)
         if known is not None and known.generation == generation:
             return known
-        progress = WipeProgress(allocation_id, generation, processes.boot_id())
+        progress = WipeProgress(allocation_id, generation, processes.boot_id(), wipe_id=wipe_id)
         self._write(progress)
         return progress
 
@@ -54,7 +56,7 @@ class WipeProgressStore:
     def note_end(self, progress: WipeProgress) -> None:
         self._write(replace(progress, ended_in=processes.boot_id()))
 
-    def find(self, allocation_id: str) -> WipeProgress | None:
+    def find(self, allocation_id: str, wipe_id: str) -> WipeProgress | None:
         try:
             raw = durable.read_json(self._path) or {}
             progress = WipeProgress(
@@ -63,10 +65,11 @@ class WipeProgressStore:
                 str(raw["boot_id"]),
                 int(str(raw["attempts"])),
                 str(raw.get("ended_in") or ""),
+                str(raw.get("wipe_id") or ""),
             )
         except (OSError, ValueError, KeyError):
             return None
-        return progress if progress.allocation_id == allocation_id else None
+        return progress if (progress.allocation_id, progress.wipe_id) == (allocation_id, wipe_id) else None
 
     def _write(self, progress: WipeProgress) -> None:
         durable.write_json(self._path, vars(progress))

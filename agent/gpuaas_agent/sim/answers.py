@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpuaas_agent import program
 from gpuaas_agent.expectations import WipeTerms, canonical_sha256, parse_terms
@@ -23,10 +24,11 @@ class SimHost:
     index: int
     boots: int = 0
     wiped_in: str | None = None
+    process: int = field(default_factory=lambda: secrets.randbits(40))  # a boot id is never used twice
 
     @property
     def boot_id(self) -> str:
-        return str(uuid.UUID(int=(self.boots << 48) + self.index, version=4))
+        return str(uuid.UUID(int=(self.process << 84) + (self.boots << 48) + self.index, version=4))
 
     @property
     def configuration(self) -> str:

@@ -32,7 +32,8 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 ACCESS_FIRST_PAUSE, ACCESS_LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=5)
 # The account that hosts are asked to make for tenants.
 LOGIN_USER = "gpu"
-CLEANUP = ("deprovision", "wipe", "verify_wipe")
+WIPE = "wipe"
+CLEANUP = ("deprovision", WIPE, "verify_wipe")
 # Why a release is blocked that nobody has to answer for: it goes on by itself when the host is back.
 HOST_LOST = "host_lost"
 # What a release counts as from when its GPUs are in use no longer, until it is proven.

@@ -1,12 +1,13 @@
 """The worker of allocations: it loads the snapshot and stores the step that `machine.decide` chose."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.hooks import Grant, allocation_hooks
-from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, decide
+from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, WIPE, HostTask, Limits, Snapshot, Step, decide
 from gpuaas_server.allocations.rows import AllocationChanges, AllocationRow, LockedAllocation, RequirementsDocument
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
@@ -97,6 +98,8 @@ class AllocationReconciler:
         changes = _changes(row, step, tx.now)
         if step.begins_release:
             changes["wipe_requirements"] = await _requirements(tx.connection, row)
+        if step.send == WIPE and row.shape == "baremetal" and row.wipe_requirements is not None:
+            changes["wipe_requirements"] = await _with_boots(tx.connection, row, row.wipe_requirements)
         changed = await service.change(tx, row, changes, reason)
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
@@ -143,7 +146,10 @@ class AllocationReconciler:
             spec["provisioned"] = await self._provisioned(connection, row)
         if kind in ("wipe", "verify_wipe"):
             whole = row.shape == "baremetal"
-            spec["grade"] = Requirements.read(row.wipe_requirements).grade
+            required = Requirements.read(row.wipe_requirements)
+            spec["grade"] = required.grade
+            if required.wipe_id is not None:
+                spec["wipe_id"] = required.wipe_id
             spec |= await nodes.wipe_order(connection, self._platform.settings, row.node_id, whole)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
@@ -163,6 +169,12 @@ async def _requirements(connection: Connection, row: AllocationRow) -> Requireme
     policy = await queries.wipe_policy(connection, row.id)
     grade = required_grade(row.shape, policy.sku_grade, policy.tenant_grade)
     return {"grade": grade, "accept_not_examined": policy.accept_not_examined, "boot_id": policy.boot_id}
+
+
+async def _with_boots(connection: Connection, row: AllocationRow, known: RequirementsDocument) -> RequirementsDocument:
+    """Add what only the wipe that is sent now can know: its random id, and the boots that it has to differ from."""
+    boots = await nodes.boots_reported(connection, row.node_id, row.created_at)
+    return {**known, "former_boot_ids": boots, "wipe_id": secrets.token_hex(16)}
 
 
 def _limits(settings: Settings) -> Limits:

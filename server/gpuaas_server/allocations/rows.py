@@ -16,11 +16,13 @@ class AllocationFailure(FailureDocument):
 
 
 class RequirementsDocument(TypedDict):
-    """What the proof of a wipe has to show, as it is stored when the release begins."""
+    """What the proof of a wipe has to show, as it is stored when the release begins, and when a wipe is sent."""
 
     grade: WipeGrade
     accept_not_examined: list[str]
     boot_id: str | None
+    former_boot_ids: NotRequired[list[str] | None]
+    wipe_id: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ allocations = sa.Table(
     sa.Column("ssh_user", sa.Text),
     # The host's baseline when the allocation became active; the wipe must be verified against the same one.
     sa.Column("baseline_sha256", sa.Text),
-    # What the proof has to show, written down when the release begins: grade, accept_not_examined, boot_id.
+    # What the proof has to show, written down when the release begins (grade, accept_not_examined, boot_id)
+    # and when a wipe is sent (former_boot_ids, wipe_id).
     sa.Column("wipe_requirements", JSONB),
     # Which key the node had when it was last told to end the tenant's processes: a bare-metal host proves its wipe with a
     # newer one, since until then the tenant could copy it.

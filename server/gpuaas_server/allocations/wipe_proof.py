@@ -24,17 +24,26 @@ class Requirements:
     grade: str = INSPECTED
     accept_not_examined: frozenset[str] = frozenset()
     boot_id: str | None = None
+    # Boot ids that the host reported from the begin of the lease until the wipe was sent; None: too many to know them all.
+    former_boot_ids: frozenset[str] | None = frozenset()
+    wipe_id: str | None = None
 
     @classmethod
     def read(cls, stored: Mapping[str, object] | None) -> "Requirements":
         if stored is None:
             return BEFORE_GRADES
-        accepted, boot_id = stored.get("accept_not_examined"), stored.get("boot_id")
+        accepted, boot_id, wipe_id = stored.get("accept_not_examined"), stored.get("boot_id"), stored.get("wipe_id")
         return cls(
             str(stored.get("grade")),
             frozenset(map(str, accepted if isinstance(accepted, list) else ())),
             boot_id if isinstance(boot_id, str) else None,
+            _texts(stored.get("former_boot_ids", [])),
+            wipe_id if isinstance(wipe_id, str) else None,
         )
+
+
+def _texts(stored: object) -> frozenset[str] | None:
+    return frozenset(map(str, stored)) if isinstance(stored, list) else None
 
 
 # Of a release that began before there were grades.
@@ -195,12 +204,16 @@ def _expected(reported: Verification) -> Mapping[str, object]:
 
 
 def _grade_reached(required: Requirements, reported: Verification, checks: _Checks) -> str:
-    """Return the grade. A restart counts when the host has another boot id than the one on record at the release's begin."""
+    """Return the grade. A restart counts only with a boot id that the host has never reported before the wipe was sent: a
+    tenant could have restarted the host themselves, and have reported another boot id at the release's begin.
+    """
     boot_id = reported.evidence.get("boot_id")
     restarted = (
         reported.result.get("grade") == REBOOTED
         and RESTART in checks.clean
         and isinstance(boot_id, str)
         and required.boot_id not in (None, boot_id)
+        and required.former_boot_ids is not None
+        and boot_id not in required.former_boot_ids
     )
     return REBOOTED if restarted else INSPECTED

@@ -6,7 +6,7 @@ from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.ids import first_id_at
 from gpuaas_server.kernel.pages import PageRequest
-from gpuaas_server.kernel.rows import columns_of, fetch_all, recordset_insert
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_values, recordset_insert
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,20 @@ async def audit_list(connection: Connection, wanted: AuditFilter, page: PageRequ
         AuditRow,
         f"SELECT {columns_of(AuditRow)} FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
         [*values, page.rows],
+    )
+
+
+async def values_on_record(
+    connection: Connection, resource_id: str, action: str, name: str, since: datetime, limit: int
+) -> list[str]:
+    """Return the values that this detail of a resource had, before or after a change that was recorded since then."""
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT DISTINCT value FROM audit_records,"
+        " unnest(ARRAY[details -> %s ->> 'before', details -> %s ->> 'after']) AS value"
+        " WHERE resource_id = %s AND action = %s AND at >= %s AND value IS NOT NULL LIMIT %s",
+        (name, name, resource_id, action, since, limit),
     )
 
 

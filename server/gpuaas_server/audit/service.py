@@ -4,7 +4,7 @@ from datetime import datetime
 
 from gpuaas_server.audit import queries
 from gpuaas_server.audit.denials import Denials
-from gpuaas_server.audit.queries import AuditFilter
+from gpuaas_server.audit.queries import AuditFilter, values_on_record
 from gpuaas_server.audit.records import AuditEntry, record
 from gpuaas_server.audit.schemas import AuditRecord, Retention, RetentionPeriod
 from gpuaas_server.kernel.context import Tx
@@ -22,6 +22,7 @@ __all__ = [
     "forget_before",
     "record",
     "retention_show",
+    "values_on_record",
 ]
 
 _SUFFIX = "_retention_days"

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -21,6 +22,8 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import queries
 from gpuaas_server.pki import service as pki
+
+MOST_BOOTS = 1000
 
 
 async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha256: str | None) -> None:
@@ -58,6 +61,14 @@ async def facts_freeze(tx: Tx, node_id: str) -> None:
 
 async def facts_release(tx: Tx, node_id: str) -> None:
     await queries.facts_frozen_set(tx.connection, node_id, False)
+
+
+async def boots_reported(connection: Connection, node_id: str, since: datetime) -> list[str] | None:
+    """Return every boot id that the host has reported since then, or that it had when it reported the first of them. The
+    audit trail has them. None when there are too many to be a host's own.
+    """
+    found = await audit.values_on_record(connection, node_id, "agent_heartbeat", "boot_id", since, MOST_BOOTS + 1)
+    return sorted(found) if len(found) <= MOST_BOOTS else None
 
 
 async def wipe_order(connection: Connection, settings: Settings, node_id: str, whole_host: bool) -> dict[str, object]:

@@ -25,7 +25,7 @@ from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries
 from gpuaas_server.nodes.enrolment import enrolment_tokens_forget
-from gpuaas_server.nodes.facts import facts_freeze, facts_release, wipe_order
+from gpuaas_server.nodes.facts import boots_reported, facts_freeze, facts_release, wipe_order
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.host_certificates import host_certificates_forget
 from gpuaas_server.nodes.node_keys import count_ending_keys, key_life
@@ -38,6 +38,7 @@ __all__ = [
     "HostChange",
     "Unconfirmed",
     "address_is_of_node",
+    "boots_reported",
     "count_ending_keys",
     "enrolment_tokens_forget",
     "facts_freeze",

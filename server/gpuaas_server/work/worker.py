@@ -19,7 +19,7 @@ from typing import Any
 from psycopg import Error
 from psycopg.errors import DeadlockDetected
 
-from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel import metrics, tasks
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem
@@ -261,7 +261,7 @@ class Worker:
             decision = reconciler.decide(snapshot, self._platform.clock())
             return snapshot, await reconciler.act(self._platform, snapshot, decision)
         finally:
-            heartbeat.cancel()
+            await tasks.stop(heartbeat)
 
     async def _heartbeat(self, lease: Lease) -> None:
         """Renew the lease until cancelled, or until it is lost; the apply finds that out by itself."""

@@ -7,6 +7,7 @@ import pytest
 from gpuaas_server.allocations.wipe_proof import CHECKS_OF_HOST, RESTART
 from gpuaas_server.host_tasks.service import LARGEST_REPORT
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.nodes import facts
 from gpuaas_server.nodes.facts import document_digest, text_digest
 from tests_support import agents
 from tests_support.agents import Json, inventory, slot, ssh_line
@@ -154,6 +155,51 @@ async def test_less_than_is_required_blocks_the_slots_and_a_retry_with_less_aske
     await settle(story, "boot-1", {"drives": "not_examined", "restart": "not_examined"})
     shown = await story.show()
     assert (shown["state"], shown["wipe_grade"]) == ("released", "inspected"), shown["failure"]
+
+
+async def test_a_restart_during_the_lease_is_not_the_restart_of_the_wipe(story: Story) -> None:
+    """The tenant restarts the host, reports another boot id for the release to begin with, and has the wipe skip its own."""
+    await change_sku(story, wipe_grade="rebooted")
+    await lease(story)
+    for boot_id in ("boot-2", "boot-3"):
+        await beat(story, boot_id)
+    await story.ask("release")
+    await settle(story, "boot-2")
+    shown = await story.show()
+    assert (shown["state"], shown["failure"]["code"]) == ("release_failed", "wipe_grade_not_reached")
+    await beat(story, "boot-4")  # also a restart between the two attempts is not the wipe's
+    await story.ask("retry-release")
+    await settle(story, "boot-4")
+    assert (await story.show())["failure"]["code"] == "wipe_grade_not_reached"
+    await story.ask("retry-release")
+    await settle(story, "boot-5")
+    assert (await story.show())["state"] == "released"
+
+
+async def test_a_host_with_too_many_boots_to_know_proves_no_restart(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "MOST_BOOTS", 3)
+    await change_sku(story, wipe_grade="rebooted")
+    await lease(story)
+    for number in range(2, 6):
+        await beat(story, f"boot-{number}")
+    await story.ask("release")
+    await settle(story, "boot-9")
+    assert (await story.show())["failure"]["code"] == "wipe_grade_not_reached"
+
+
+async def test_every_wipe_has_an_id_that_nobody_could_know_before(story: Story) -> None:
+    await lease(story)
+    ids = []
+    for _ in range(2):
+        await story.ask("release" if not ids else "retry-release")
+        specs = await settle(story, "boot-1", {"files": "found"})
+        assert "wipe_id" not in specs["deprovision"]
+        assert specs["wipe"]["wipe_id"] == specs["verify_wipe"]["wipe_id"]
+        ids.append(specs["wipe"]["wipe_id"])
+    assert len(set(ids)) == 2
+    assert ids[0] not in (await story.site.admin.call("GET", story.path)).text
 
 
 async def test_a_tenant_may_require_more_than_the_sku(story: Story) -> None:

@@ -60,6 +60,21 @@ def test_a_restart_counts_only_against_a_boot_id_on_record() -> None:
     assert judge_wipe(replace(REBOOTED, boot_id=None), verification()).code == "wipe_grade_not_reached"
 
 
+@pytest.mark.parametrize("former", [frozenset({"boot-0", "boot-2"}), None], ids=["reported", "too many"])
+def test_a_boot_that_the_host_had_before_the_wipe_is_no_restart(former: frozenset[str] | None) -> None:
+    verdict = judge_wipe(replace(REBOOTED, former_boot_ids=former), verification())
+    assert (verdict.code, verdict.grade) == ("wipe_grade_not_reached", "inspected")
+    assert judge_wipe(replace(REBOOTED, former_boot_ids=frozenset({"boot-0"})), verification()).code is None
+
+
+def test_requirements_are_read_as_they_were_stored() -> None:
+    stored: dict[str, object] = {"grade": "rebooted", "accept_not_examined": [], "boot_id": "boot-1"}
+    assert Requirements.read(stored) == REBOOTED
+    sent = {**stored, "former_boot_ids": ["boot-0"], "wipe_id": "5a"}
+    assert Requirements.read(sent) == replace(REBOOTED, former_boot_ids=frozenset({"boot-0"}), wipe_id="5a")
+    assert Requirements.read({**stored, "former_boot_ids": None}).former_boot_ids is None
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_one_check_that_found_something_proves_nothing(name: str) -> None:
     told = verification(**{name: "found"})

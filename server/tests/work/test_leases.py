@@ -178,6 +178,27 @@ async def test_a_heartbeat_keeps_a_long_errand_from_being_taken_over(platform: P
     assert errand.applied == ["long"]
 
 
+async def test_a_heartbeat_that_loses_its_cancellation_does_not_outlive_its_errand(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.11 loses one when it comes with the result of a wait, as in a wait for a connection."""
+    beating: list[asyncio.Task[None] | None] = []
+
+    async def heartbeat(worker: Worker, lease: Lease) -> None:
+        beating.append(asyncio.current_task())
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Worker, "_heartbeat", heartbeat)
+    errand = Errand(seconds=0.05)  # long enough for the heartbeat to begin
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w")
+    await Worker(platform, [errand])._handle(lease)
+    assert errand.applied == ["s"]
+    assert [task is not None and task.done() for task in beating] == [True]
+
+
 async def test_a_heartbeat_that_comes_late_does_not_lock_away_what_is_finished(platform: Platform) -> None:
     await ask(platform, "s")
     (lease,) = await take(platform, "w")
