@@ -1,7 +1,8 @@
 """A client that creates and releases allocations in cycles: `python -m benchmarks.cycler`, order on stdin.
 
 Each cycle waits until its allocation is active and, after the release, proven clean; one reader of the project's events
-notifies all cycles. It prints one JSON line for every tenth of the cycles.
+notifies all cycles. A request that is refused for a moment is sent again under the same key, and its time runs on. It prints
+one JSON line for every tenth of the cycles.
 """
 
 import asyncio
@@ -9,13 +10,18 @@ import json
 import sys
 import time
 from dataclasses import asdict, dataclass, field
+from itertools import count
 
 import httpx
 
 from gpuaas_sdk import AsyncClient, PasswordCredentials
+from gpuaas_sdk.errors import GpuaasError, error_from
+from gpuaas_sdk.retries import RetryPolicy
+from gpuaas_sdk.wire import unreachable
 
 SIGN_IN_SECONDS = 900.0  # an access token lives longer than that
 BODY = {"sku": "h100-slice", "gpu_count": 1}
+RETRIES = RetryPolicy(attempts=60)
 BAD = ("failed", "release_failed")
 
 
@@ -35,6 +41,7 @@ class Tenth:
 
     cycles: int
     per_second: float
+    repeated: int  # requests that were refused for a moment
     create_p50: float
     create_p99: float
     cycle_p50: float
@@ -50,6 +57,7 @@ class Cycler:
     changed: dict[str, asyncio.Event] = field(default_factory=dict)
     creates: list[float] = field(default_factory=list)
     cycles: list[float] = field(default_factory=list)
+    repeated: int = 0
     tenth_begun: float = 0.0
 
     @property
@@ -85,18 +93,35 @@ class Cycler:
             await self._sign_in()
 
     async def _get(self, path: str, **query: str | int) -> dict[str, object]:
-        answer = await self.http.get(self.path + path, params=query)
-        answer.raise_for_status()
+        return await self._send(self.http.build_request("GET", self.path + path, params=query))
+
+    async def _post(self, path: str, key: str, body: dict[str, object]) -> dict[str, object]:
+        headers = {"Idempotency-Key": key}
+        return await self._send(self.http.build_request("POST", self.path + path, json=body, headers=headers))
+
+    async def _send(self, request: httpx.Request) -> dict[str, object]:
+        for attempt in count(1):
+            try:
+                answer = await self.http.send(request)
+            except httpx.TransportError as error:
+                refusal: GpuaasError = unreachable(error, "", self.order.url)
+            else:
+                if answer.is_success:
+                    break
+                refusal = error_from(answer)
+            pause = RETRIES.delay(refusal, attempt)
+            if pause is None:
+                raise refusal
+            self.repeated += 1
+            await asyncio.sleep(pause)
         found: dict[str, object] = answer.json()
         return found
 
     async def _read_events(self, cursor: str) -> None:
         while True:
-            answer = await self.http.get(f"{self.path}/events", params={"after": cursor, "wait": 20, "limit": 500})
-            answer.raise_for_status()
-            page = answer.json()
-            cursor = page["next_cursor"]
-            for event in page["items"]:
+            page = await self._get("/events", after=cursor, wait=20, limit=500)
+            cursor = str(page["next_cursor"])
+            for event in page["items"]:  # type: ignore[attr-defined]
                 noun, _, state = event["type"].partition(".")
                 if noun == "allocation":
                     self.states[event["subject"]] = state
@@ -123,12 +148,6 @@ class Cycler:
         if len(self.cycles) == max(1, self.order.cycles // 10):
             self._say_tenth()
 
-    async def _post(self, path: str, key: str, body: dict[str, object]) -> dict[str, object]:
-        answer = await self.http.post(self.path + path, json=body, headers={"Idempotency-Key": key})
-        answer.raise_for_status()
-        found: dict[str, object] = answer.json()
-        return found
-
     async def _reaches(self, allocation_id: str, state: str) -> None:
         while self.states.get(allocation_id) != state:
             if self.states.get(allocation_id) in BAD:
@@ -141,8 +160,8 @@ class Cycler:
         creates, cycles = sorted(self.creates), sorted(self.cycles)
         per_second = len(cycles) / (now - self.tenth_begun)
         shares = [_share(values, share) * 1000 for values in (creates, cycles) for share in (0.5, 0.99)]
-        print(json.dumps(asdict(Tenth(len(cycles), per_second, *shares))), flush=True)
-        self.creates, self.cycles, self.tenth_begun = [], [], now
+        print(json.dumps(asdict(Tenth(len(cycles), per_second, self.repeated, *shares))), flush=True)
+        self.creates, self.cycles, self.repeated, self.tenth_begun = [], [], 0, now
 
 
 def _share(values: list[float], share: float) -> float:

@@ -1,9 +1,13 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
+import os
+import signal
+import time
 from dataclasses import replace
 from math import nan
 from pathlib import Path
 
+import psycopg
 import pytest
 from benchmarks import (
     console,
@@ -106,6 +110,22 @@ def test_api_and_worker_are_measured_after_a_database_that_was_killed_and_one_th
     assert all(0 < figure.value < recovery.GIVE_UP_SECONDS for figure in figures)
 
 
+@pytest.mark.slow
+def test_work_counts_as_done_when_it_is_done_and_not_when_a_worker_has_taken_it() -> None:
+    with recovery.opened() as site, psycopg.connect(site.database.url, autocommit=True) as database:
+        site.sign_in()
+        user_id = site.new_user()
+        [worker] = site.server.children("worker")
+        os.kill(worker, signal.SIGSTOP)
+        assert site.call("PATCH", f"/users/{user_id}", {"disabled": True}).is_success
+        assert not site.work_is_done(user_id)
+        lease = "UPDATE work_items SET lease_token = 7, lease_until = now() + interval '1 s' WHERE subject = %s"
+        assert database.execute(lease, (user_id,)).rowcount == 1
+        assert not site.work_is_done(user_id)
+        os.kill(worker, signal.SIGCONT)
+        assert recovery.seconds_until(lambda: site.work_is_done(user_id), time.monotonic()) < recovery.GIVE_UP_SECONDS
+
+
 @pytest.mark.lab
 @pytest.mark.slow
 def test_a_cluster_of_the_app_is_measured_against_one_by_hand_and_neither_leaves_anything() -> None:
@@ -140,6 +160,14 @@ def test_a_soak_is_measured_from_its_first_tenth_to_its_last() -> None:
     figures = soak.run(Size.smoke())
     assert len(figures) == 5
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.slow
+def test_a_soak_sends_again_what_is_refused_for_a_moment() -> None:
+    pace = {"tenant_changes_per_second": "0.5", "tenant_change_burst": "1"}
+    samples = soak.measure(replace(Size.smoke(), cycles=10), **pace)
+    assert sum(sample.tenth.cycles for sample in samples) == 10
+    assert sum(sample.tenth.repeated for sample in samples) > 0
 
 
 def section(name: str) -> saved.Section:
