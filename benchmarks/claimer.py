@@ -15,7 +15,7 @@ class Claimer(AppController):
     def __init__(self, slug: str) -> None:
         self.slug = slug
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         sys.stdout.write(f"{ctx.operation.id} {time.time()}\n")
         sys.stdout.flush()
 

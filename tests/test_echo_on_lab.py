@@ -94,7 +94,7 @@ def test_of_many_members_one_fails_the_policy_decides_about_the_rest_and_the_fai
         instance, deploy = lab.hub(f"bulk-{policy}")
         lab.succeeds(deploy)
         lab.hosts[1].run(BLOCKED)
-        bulk = lab.fails(lab.add(instance, *lab.places[1:], on_failure=policy), "some_failed")
+        bulk = lab.fails(lab.add(instance, *lab.places[1:], on_failure=policy), "member_operations_failed")
         assert bulk.children == {"failed": 1, "succeeded" if second else "cancelled": 1}
         relays = {one.allocation_id: one for one in lab.members(instance, "relay")}
         failed = relays.pop(lab.places[1])
@@ -177,7 +177,7 @@ async def test_handlers_interrupted_after_every_step_and_run_twice_leave_what_on
 
 
 class Liar(Echo):
-    async def teardown(self, ctx: Context) -> None:
+    async def decommission(self, ctx: Context) -> None:
         async with ctx.step("remove"):
             pass
 
@@ -226,16 +226,16 @@ SECRET_FILE = "/opt/echo/cluster-key"
 class Secretive(Echo):
     """Brings the secret of the instance to every member."""
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         if not ctx.rotates_secrets:
-            await super().bootstrap(ctx)
+            await super().deploy(ctx)
         for member in ctx.members:
             async with ctx.step("deliver-secret", member):
                 host = await ctx.host(member)
                 await host.put(SECRET_FILE, await ctx.secret("cluster-key"), owner="echo", mode=0o400)
             ctx.set_member_status(member, "ready")
 
-    add = reconcile = start = bootstrap
+    add = reconcile = start = deploy
 
 
 def test_members_get_the_instances_secret_and_another_one_when_one_of_them_leaves(lab: EchoLab) -> None:

@@ -265,7 +265,7 @@ def test_after_a_removal_and_a_release_there_is_nothing_to_read(lab: EchoLab, in
         lab.hosts[1].run(["systemctl", "stop", "gpuaas-agent.service"])
         with pytest.raises(GpuaasError) as away:
             person.logs.read(lab.project_id, made, member=later.id)
-        assert away.value.code == "log_host_away"
+        assert away.value.code == "log_host_unavailable"
         lab.hosts[1].run(["systemctl", "start", "gpuaas-agent.service"])
     until(lambda: bool(person.logs.tail(lab.project_id, made, 5, member=later.id)), "the agent answers again")
 

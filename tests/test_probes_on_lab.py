@@ -48,12 +48,12 @@ def test_a_member_is_ready_once_its_host_says_so_and_a_new_one_joins_in_the_same
 class Boaster(Echo):
     """Stops what it has started, and says that it is ready."""
 
-    async def bootstrap(self, ctx: Context) -> None:
-        await super().bootstrap(ctx)
+    async def deploy(self, ctx: Context) -> None:
+        await super().deploy(ctx)
         for member in ctx.members_of("hub"):
             await (await ctx.host(member)).sudo(["systemctl", "stop", UNIT])
 
-    start = bootstrap
+    start = deploy
 
 
 def test_a_member_that_never_answers_fails_with_its_probe_and_the_last_answer(lab: EchoLab) -> None:

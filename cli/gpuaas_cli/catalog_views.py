@@ -63,7 +63,7 @@ ENTITLEMENTS: list[Column[Entitlement]] = [
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
-PLACES: list[Column[PlacementCandidate]] = [
+PLACEMENTS: list[Column[PlacementCandidate]] = [
     Column("ALLOCATION", lambda one: one.name or one.id),
     Column("STATE", lambda one: one.state, whole=True),
     Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),

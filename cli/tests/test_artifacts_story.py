@@ -77,5 +77,5 @@ def test_from_a_file_to_an_active_artifact_and_its_end(publisher: Any, tmp_path:
 
 
 def test_an_image_needs_a_registry(publisher: Any) -> None:
-    refused = publisher("artifacts", "push-place", "image")
+    refused = publisher("artifacts", "push-target", "image")
     assert (refused.code, "no image registry" in refused.err) == (5, True)

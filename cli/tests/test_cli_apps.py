@@ -120,7 +120,7 @@ def test_from_a_file_to_the_catalogue_of_another_tenant(operator: Any, project: 
     assert all(part in shown.out for part in ("1.1.0", "head 1-1", "node 1-8", "greeting*", "drain=patience")), (
         shown.out
     )
-    assert operator("apps", "places", slug, "-p", project, "-o", "json").items == []  # there are no allocations
+    assert operator("apps", "placements", slug, "-p", project, "-o", "json").items == []  # there are no allocations
 
     assert operator("tenants", "create", f"user-{mark}", "--name", "User").code == 0
     assert operator("projects", "create", "lab", "--tenant", f"user-{mark}").code == 0

@@ -271,7 +271,7 @@ def test_a_controller_that_hangs_is_ended_by_force(
     unasked = operator("instances", "force", name, "--reason", "it hangs")
     assert (unasked.code, "--yes" in unasked.err) == (2, True)
     forced = operator("instances", "force", name, "--reason", "it hangs", "--yes")
-    assert (forced.code, "forced_end" in forced.out, "not verified" in forced.out) == (0, True, True), forced.err
+    assert (forced.code, "operation_forced" in forced.out, "not verified" in forced.out) == (0, True, True), forced.err
     goes_on.set()
     over = operator("operations", "force", str(asked["id"]), "--reason", "once more", "--yes")
     assert over.code == 5

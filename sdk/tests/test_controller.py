@@ -42,7 +42,7 @@ async def test_a_handler_gets_the_published_bytes_and_the_environment_of_its_ins
     catalog_app: CatalogApp, begin: Begin
 ) -> None:
     class Reads(Notes):
-        async def bootstrap(self, ctx: Context) -> None:
+        async def deploy(self, ctx: Context) -> None:
             self.done = [(await ctx.fetch_artifact()).decode(), *ctx.environment.values()]
 
     app = Reads(catalog_app.slug)

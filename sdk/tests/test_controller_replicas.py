@@ -103,7 +103,7 @@ class Fetching(AppController):
     done: list[str] = field(default_factory=list)
     health_seconds: float = 60.0
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         for member in ctx.members:
             await ctx.run_once("fetch", self._fetch, member)
         async with ctx.step("unpack"):

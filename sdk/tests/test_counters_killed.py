@@ -64,7 +64,7 @@ class Counts(AppController):
     slug = "{slug}"
     health_seconds = 0.1
 
-    async def bootstrap(self, ctx):
+    async def deploy(self, ctx):
         counters = UsageCounters()
         counters.start_at_zero(Counter("tokens", "count", ctx.lease.project_id), datetime.now(UTC))
         ctx.set_runtime(**counters.document())

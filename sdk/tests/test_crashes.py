@@ -25,7 +25,7 @@ from gpuaas_sdk.controller import AppController
 class Steps(AppController):
     slug = "{slug}"
 
-    async def bootstrap(self, ctx):
+    async def deploy(self, ctx):
         for name in ("one", "two"):
             async with ctx.step(name):
                 print(name, flush=True)

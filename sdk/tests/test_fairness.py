@@ -34,7 +34,7 @@ class Blocking(AppController):
     began: list[str] = field(default_factory=list)
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         self.began.append(ctx.lease.project_id)
         await self.release.wait()
 

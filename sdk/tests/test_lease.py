@@ -26,7 +26,7 @@ class OneStep(AppController):
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         async with ctx.step("only"):
             pass
         if self.error is not None:
@@ -82,8 +82,8 @@ async def test_a_cancelled_operation_leaves_no_task_behind(platform: Any, answer
     reached = asyncio.Event()
 
     class Waits(OneStep):
-        async def bootstrap(self, ctx: Context) -> None:
-            await super().bootstrap(ctx)
+        async def deploy(self, ctx: Context) -> None:
+            await super().deploy(ctx)
             reached.set()
             await asyncio.Event().wait()
 
@@ -103,7 +103,7 @@ class Reports(AppController):
     def __init__(self, runtime: dict[str, object], code: str | None = None) -> None:
         self.runtime, self.code = runtime, code
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         ctx.set_runtime(**self.runtime)
         if self.code is not None:
             raise Failed(self.code, "It does not work.")

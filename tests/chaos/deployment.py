@@ -35,13 +35,13 @@ class NoopController(AppController):
     def __init__(self, slug: str) -> None:
         self.slug = slug
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         for member in ctx.members:
             async with ctx.step("install", member):
                 await asyncio.sleep(0.2)
             ctx.set_member_status(member, "ready", detail={"seen": True})
 
-    async def teardown(self, ctx: Context) -> None:
+    async def decommission(self, ctx: Context) -> None:
         for member in ctx.members:
             async with ctx.step("remove", member):
                 await asyncio.sleep(0.1)

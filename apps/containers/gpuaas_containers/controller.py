@@ -51,14 +51,14 @@ class Containers(AppController):
     health_seconds = 300.0  # between two readings of what hosts have counted
     version = _own_version()
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         """Bring up the container of each member. One that runs as it should is left alone; other secrets restart it."""
         if ctx.rotated_secrets:
             await ctx.secrets()  # the platform makes the new values when they are read, also if every reader is drained
         await self._bring_up(ctx.for_members(*_secret_readers(ctx)) if ctx.rotates_secrets else ctx)
 
     # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
-    add = reconcile = repair = recover = upgrade = rollback = start = bootstrap
+    add = reconcile = repair = recover = upgrade = rollback = start = deploy
 
     async def restart(self, ctx: Context) -> None:
         await self._bring_up(ctx, restart=True)
@@ -75,10 +75,10 @@ class Containers(AppController):
             ctx.set_member_status(member, "drained")
 
     async def remove(self, ctx: Context) -> None:
-        await self.teardown(ctx)
+        await self.decommission(ctx)
         await _describe_access(ctx, leaving=ctx.members)
 
-    async def teardown(self, ctx: Context) -> None:
+    async def decommission(self, ctx: Context) -> None:
         await _each(ctx.members, lambda member: self._stop(ctx, member))
         await _report_usage(ctx)  # before what the hosts have counted goes
         await _each(ctx.members, lambda member: self._remove(ctx, member))

@@ -10,7 +10,7 @@ class Echo(AppController):
     slug = "echo"
     components = ("hub", "relay")
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         """Brings up the hub first: a relay needs its hub."""
         for member in (*ctx.members_of("hub"), *ctx.members_of("relay")):
             await self._bring_up(ctx, member)
@@ -18,7 +18,7 @@ class Echo(AppController):
             await self._describe(ctx)
 
     # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
-    add = reconcile = upgrade = start = bootstrap
+    add = reconcile = upgrade = start = deploy
 
     async def drain(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -37,7 +37,7 @@ class Echo(AppController):
             async with ctx.step("remove", member):
                 await (await ctx.host(member)).remove_all()
 
-    teardown = remove
+    decommission = remove
 
     async def health(self, snapshot: InstanceSnapshot) -> Health:
         health = Health()

@@ -34,7 +34,7 @@ class Slurm(AppController):
         self._heads = HeadRequests()
         self._reported_usage = ReportedUsage()
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         """Prepares all hosts in parallel, then starts the head node, then all workers in parallel, then runs the proof."""
         cluster = Cluster.of(ctx, self._heads)
         _require_mode(cluster)
@@ -47,7 +47,7 @@ class Slurm(AppController):
         await attribution.prove_accounts(cluster)
         await _describe(cluster)
 
-    upgrade = start = bootstrap
+    upgrade = start = deploy
 
     async def reconcile(self, ctx: Context) -> None:
         """Also deletes nodes that belong to no member, for example of a worker whose removal was forced."""
@@ -56,7 +56,7 @@ class Slurm(AppController):
             await rotation.rotate(cluster)
             await _describe(cluster)
             return
-        await self.bootstrap(ctx)
+        await self.deploy(ctx)
         members = {node_name(one.ordinal) for one in ctx.all_members if one.component_key == "worker"}
         async with ctx.step("delete-stray-nodes"):
             for name in sorted(set(await (await cluster.scheduler()).nodes()) - members):
@@ -73,7 +73,7 @@ class Slurm(AppController):
         cluster = Cluster.of(ctx, self._heads)
         _require_mode(cluster)
         if ctx.members_of("controller"):
-            await self.bootstrap(ctx)
+            await self.deploy(ctx)
             return
         async with self._heads.connections.share(cluster.id, await ctx.host(cluster.head)):
             key = await cluster.munge_key()
@@ -133,7 +133,7 @@ class Slurm(AppController):
         await _prove(cluster, cluster.workers)
         await _describe(cluster)
 
-    async def teardown(self, ctx: Context) -> None:
+    async def decommission(self, ctx: Context) -> None:
         cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
         if ctx.members_of("controller"):

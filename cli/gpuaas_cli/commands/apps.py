@@ -8,7 +8,16 @@ import typer
 
 from gpuaas_cli.app_publication import Publication, publish_app
 from gpuaas_cli.app_skeleton import write_skeleton
-from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, PROVIDED, VERSIONS, format_faults, print_app
+from gpuaas_cli.catalog_views import (
+    APPS,
+    CATALOG,
+    ENTITLEMENTS,
+    PLACEMENTS,
+    PROVIDED,
+    VERSIONS,
+    format_faults,
+    print_app,
+)
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, TenantOption, YesOption
@@ -89,8 +98,8 @@ def channel(
     print_card(session, chosen, fields)
 
 
-@group.verb("places")
-def places(
+@group.verb("placements")
+def placements(
     session: Session,
     app: SlugArgument,
     version: Annotated[str | None, typer.Option("--version", help="Default: the newest active version.")] = None,
@@ -98,7 +107,7 @@ def places(
 ) -> None:
     """Show which allocations can run the app, and for each component every reason why not."""
     found = session.client.placements.list(project_id(session, project), app=app, version=version)
-    print_list(session, found, PLACES)
+    print_list(session, found, PLACEMENTS)
 
 
 @group.verb("register")

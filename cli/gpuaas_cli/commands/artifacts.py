@@ -107,8 +107,8 @@ def cancel(
     print_list(session, [session.client.publish_intents.cancel(project_id(session, project), intent)], INTENTS)
 
 
-@group.verb("push-place")
-def push_place(
+@group.verb("push-target")
+def push_target(
     session: Session,
     name: Annotated[str, typer.Argument(help="The image's name.")],
     project: ProjectOption = None,

@@ -94,7 +94,7 @@ function HowTo({ project }: { project: Project }) {
         <Text size="sm">An image: get the repository, push with any client, then register the digest.</Text>
         <Snippet
           label="Commands for an image"
-          text={`gpuaas artifacts push-place trainer --project ${project.id}\npodman push --digestfile digest trainer REGISTRY/REPOSITORY:1\ngpuaas artifacts register trainer $(cat digest) --project ${project.id}`}
+          text={`gpuaas artifacts push-target trainer --project ${project.id}\npodman push --digestfile digest trainer REGISTRY/REPOSITORY:1\ngpuaas artifacts register trainer $(cat digest) --project ${project.id}`}
         />
       </Stack>
     </Panel>

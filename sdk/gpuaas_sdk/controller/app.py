@@ -17,8 +17,6 @@ from gpuaas_sdk.generated.models import Instance, InstanceMember, UsageReport
 from gpuaas_sdk.wire import Document
 
 Handler = Callable[[Context], Awaitable[None]]
-# The handlers of these two kinds are named after what they do on the hosts.
-HANDLER_NAMES = {"deploy": "bootstrap", "decommission": "teardown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class AppController:
     components: Sequence[str] = ()
     health_seconds: float = 30.0  # pause between two health checks
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         """Deploy the app on all members, from nothing or from wherever an earlier attempt ended."""
         raise _not_supported("deploy")
 
@@ -101,8 +99,8 @@ class AppController:
         """Start what `stop` stopped."""
         raise _not_supported("start")
 
-    async def teardown(self, ctx: Context) -> None:
-        """Decommission: remove the app from all hosts. The platform then checks that nothing is left."""
+    async def decommission(self, ctx: Context) -> None:
+        """Remove the app from all hosts. The platform then checks that nothing is left."""
         raise _not_supported("decommission")
 
     async def upgrade(self, ctx: Context) -> None:
@@ -120,14 +118,14 @@ class AppController:
 
     async def reconcile(self, ctx: Context) -> None:
         """Bring everything to the wanted state again, whatever has changed on the hosts."""
-        await self.bootstrap(ctx)
+        await self.deploy(ctx)
 
     async def repair(self, ctx: Context) -> None:
         """Bring an instance that does not work back to the wanted state."""
         await self.reconcile(ctx)
 
     async def recover(self, ctx: Context) -> None:
-        """Bring up members that failed or whose host was away."""
+        """Bring up members that failed or whose host was lost."""
         await self.add(ctx)
 
     async def replace(self, ctx: Context) -> None:
@@ -143,7 +141,7 @@ class AppController:
 
     def handler(self, kind: str) -> Handler:
         """Return the handler of a kind of operation."""
-        found: Handler | None = getattr(self, HANDLER_NAMES.get(kind, kind), None)
+        found: Handler | None = getattr(self, kind, None)
         if found is None:
             raise _not_supported(kind)
         return found

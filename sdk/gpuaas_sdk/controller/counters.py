@@ -10,7 +10,7 @@ instance, and only the next check records it. Its key is made from the bounds, s
         counters.observe(Counter("tokens", "count", project_id, member.name), await read_tokens(member), datetime.now(UTC))
         return Health(usage=counters.usage, runtime=runtime | counters.document())
 
-Before the app goes (`stop`, `teardown`), let it finish, read the counters a last time, and record what is left at once:
+Before the app goes (`stop`, `decommission`), let it finish, read the counters a last time, and record what is left at once:
 `await ctx.record_counters(read)`, whose `read(runtime)` returns the counters with their last readings. It keeps the position
 even if the operation fails afterwards.
 """

@@ -38,7 +38,7 @@ class Notes(AppController):
     began: asyncio.Event = field(default_factory=asyncio.Event)
     health_seconds: float = 0.2
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         async with ctx.step("first"):
             self.done.append("first")
             self.began.set()
@@ -77,12 +77,12 @@ class Notes(AppController):
 
 
 def decommission(catalog_app: CatalogApp, instance_id: str) -> None:
-    class OnlyTeardown(AppController):
-        async def teardown(self, ctx: Context) -> None:
+    class OnlyDecommission(AppController):
+        async def decommission(self, ctx: Context) -> None:
             pass
 
     async def put() -> None:
-        app = OnlyTeardown()
+        app = OnlyDecommission()
         app.slug = catalog_app.slug
         live = catalog_app.instance(instance_id).operation_id
         if live is not None:

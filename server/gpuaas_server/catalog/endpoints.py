@@ -301,7 +301,7 @@ async def tenant_entitlement_list(
     "/tenants/{tenant_id}/entitlements",
     status_code=201,
     response_model=Entitlement,
-    responses=problem_responses("consent_not_yours"),
+    responses=problem_responses("consent_not_permitted"),
 )
 async def entitlement_grant(
     tenant_id: TenantId, body: EntitlementGrant, call: Annotated[Call, admitted_change("entitlement_grant")]

@@ -88,7 +88,7 @@ async def consent_with_entitlement(tx: Tx, tenant_id: str, app_id: str) -> None:
     """Consent for the tenant, with the entitlement that an operator grants. Only to apps of the platform itself."""
     app = await kind_queries.served_app(tx.connection, app_id)
     if app is None or not app.of_platform:
-        raise Problem("consent_not_yours")
+        raise Problem("consent_not_permitted")
     await give_with_entitlement(tx, app, [tenant_id])
 
 

@@ -58,7 +58,7 @@ async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
 
 
 async def _lose(locked: LockedInstance, allocation_id: str, reason: str) -> None:
-    why = failure("allocation_gone", f"Allocation {allocation_id} has ended: {reason}.")
+    why = failure("allocation_ended", f"Allocation {allocation_id} has ended: {reason}.")
     lost = [member for member in locked.living_members() if member.allocation_id == allocation_id]
     if any(member.status != "pending" for member in lost):  # it was begun: it may know all that members share
         secret_rotation.mark_secrets_stale(locked)

@@ -73,7 +73,7 @@ async def operation_force(tx: Tx, caller: Caller, operation_id: str, reason: str
     forced: ForcedDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
     members = members_torn_down(locked, operation)  # as they are before they count as gone
     if operation.status in LIVE:
-        why = failure("forced_end", f"{tx.actor.name} ended it: {reason}")
+        why = failure("operation_forced", f"{tx.actor.name} ended it: {reason}")
         changed = await finish_operation(locked, operation, "failed", why, verified=False, forced=forced)
     else:
         changed = await _force_ended(locked, operation, forced)

@@ -27,7 +27,7 @@ from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS
 
 router = api_router(tags=["logs"])
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": LogPage}
-_PROBLEMS = ("not_active", "log_source_missing", "log_host_away", "log_read_failed", "too_many_streams")
+_PROBLEMS = ("not_active", "log_source_missing", "log_host_unavailable", "log_read_failed", "too_many_streams")
 
 Member = Annotated[
     MemberId | None, Query(description="The member whose lines you want. Absent: the only member of the instance.")

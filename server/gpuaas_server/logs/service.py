@@ -159,7 +159,7 @@ async def _raise_failure(context: ReadContext, read_id: str) -> None:
 
 def _no_answer(target: LogTarget) -> Problem:
     detail = f"The host of member {target.member_id} did not answer within {ANSWER_SECONDS:.0f} s."
-    return Problem("log_host_away", detail, {"member_id": target.member_id})
+    return Problem("log_host_unavailable", detail, {"member_id": target.member_id})
 
 
 def refuse_lost_host(target: LogTarget) -> None:
@@ -167,7 +167,7 @@ def refuse_lost_host(target: LogTarget) -> None:
     if target.lost_since is not None:
         at = target.lost_since.isoformat(timespec="seconds")
         raise Problem(
-            "log_host_away",
+            "log_host_unavailable",
             f"The host of member {target.member_id} has not answered since {at}.",
             {"member_id": target.member_id},
         )

@@ -73,7 +73,7 @@ async def _follow(
             if time.monotonic() - heard > SILENCE_SECONDS or tries:
                 refuse_lost_host(context.target)
                 if tries >= MOST_TRIES:
-                    raise Problem("log_host_away", f"The host of member {context.target.member_id} fell silent.")
+                    raise Problem("log_host_unavailable", f"The host of member {context.target.member_id} fell silent.")
                 generation, tries = generation + 1, tries + 1
                 await ask_host(context, read_id, generation, after_cursor(query, cursor))
 

@@ -141,7 +141,7 @@ class AgentGate:
             if is_over(node.expires_at, now):
                 raise Problem("node_key_expired")
             if not self._is_at_home(node, address):
-                raise KeyMisuse("node_key_elsewhere", signature.node_id, node.generation)
+                raise KeyMisuse("node_key_wrong_network", signature.node_id, node.generation)
         return node
 
     def _is_at_home(self, node: _KnownNode, address: str) -> bool:

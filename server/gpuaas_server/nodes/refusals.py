@@ -22,7 +22,7 @@ from gpuaas_server.nodes.signatures import ENROLLING
 
 ENROL = "agent_enrol"
 MOST_REMEMBERED = 10_000
-_MISUSE_EVENTS = {"node_key_replaced": "node.former_key_used", "node_key_elsewhere": "node.key_used_elsewhere"}
+_MISUSE_EVENTS = {"node_key_replaced": "node.former_key_used", "node_key_wrong_network": "node.key_used_elsewhere"}
 _STATUSES = (401, 403, 404, 409, 429)
 # A host whose address another node has is not guessing a token.
 _NO_ATTEMPT = ("rate_limited", "address_taken")

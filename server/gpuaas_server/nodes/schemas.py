@@ -23,7 +23,7 @@ from gpuaas_server.kernel.wipe_grades import WipeGrade
 # Why a call that a node signs may be refused.
 SIGNED_CALL_PROBLEMS = (
     *("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired"),
-    *("node_key_replaced", "node_key_elsewhere"),
+    *("node_key_replaced", "node_key_wrong_network"),
 )
 
 

@@ -177,4 +177,4 @@ def _bulk_end(children: Sequence[tuple[str, str, bool]]) -> str:
 
 
 def _bulk_failure(broken: int, total: int) -> Failure:
-    return failure("some_failed", f"{broken} of {total} did not succeed; each has its reason.")
+    return failure("member_operations_failed", f"{broken} of {total} did not succeed; each has its reason.")

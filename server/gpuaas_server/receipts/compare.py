@@ -95,7 +95,9 @@ def _judged(checks: list[Check]) -> Comparison:
         return Comparison("left", "teardown_incomplete", f"Left on the host: {names}.", checks)
     unseen = [check.name for check in checks if check.verdict == "not_seen"]
     if unseen:
-        return Comparison("unseen", "could_not_look", f"The host could not examine: {', '.join(unseen)}.", checks)
+        return Comparison(
+            "unseen", "inspection_incomplete", f"The host could not examine: {', '.join(unseen)}.", checks
+        )
     return Comparison("clean", checks=checks)
 
 

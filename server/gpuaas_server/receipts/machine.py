@@ -87,7 +87,7 @@ def _failed(now: Snapshot, look: InspectionReport, clock: datetime) -> Compariso
     if code == "task_kind_unknown":
         return Comparison("unseen", "agent_too_old", "The agent of the host is too old for this inspection.")
     if code == "allocation_not_here":
-        return Comparison("unseen", "allocation_gone", "The allocation is no longer on the host.")
+        return Comparison("unseen", "allocation_ended", "The allocation is no longer on the host.")
     if failure.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
         return Retry(now.attempt + 1)
     said = f" ({code[:60]})" if code else ""

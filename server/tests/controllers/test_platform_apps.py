@@ -49,7 +49,7 @@ async def provided_again(world: AppSite, provider: Person) -> None:
 async def test_an_operator_consents_for_a_tenant_to_apps_of_the_platform_only(world: AppSite) -> None:
     entitle = {"app": "echo", "consent": "default"}  # acme's own app
     refused = await world.admin.call("POST", f"/tenants/{world.tenant_id}/entitlements", entitle)
-    assert refused.json()["code"] == "consent_not_yours"
+    assert refused.json()["code"] == "consent_not_permitted"
     assert await consents(world) == []
 
 

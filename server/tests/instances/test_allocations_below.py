@@ -49,7 +49,7 @@ async def test_an_instance_that_lives_on_one_allocation_is_stopped_before_it_goe
     assert await _state(world, 0) == "released"
     instance = await world.instance(instance_id)
     assert instance["status"] == "stopped"
-    assert {one["failure"]["code"] for one in await world.members(instance_id)} == {"allocation_gone"}
+    assert {one["failure"]["code"] for one in await world.members(instance_id)} == {"allocation_ended"}
     operation_id = await world.asked(instance_id, "decommission")
     await world.controller.carry_out(operation_id)
     assert (await world.operation(operation_id))["status"] == "succeeded"  # there is no host left to look at
@@ -124,7 +124,7 @@ async def test_a_failed_departure_lets_the_release_go_on(world: AppSite) -> None
     await world.settle()
     assert await _state(world, 1) == "released"
     (lost,) = [one for one in await world.members(instance_id) if one["status"] == "failed"]
-    assert (lost["failure"]["code"], lost["allocation_id"]) == ("allocation_gone", world.allocations[1])
+    assert (lost["failure"]["code"], lost["allocation_id"]) == ("allocation_ended", world.allocations[1])
     assert (await world.instance(instance_id))["health"] == "degraded"
     removing = (await world.change_members(instance_id, "remove", targets=[lost["id"]])).json()["id"]
     claimed = await world.controller.does(removing, "claim")

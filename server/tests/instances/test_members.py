@@ -115,7 +115,7 @@ async def test_many_are_one_bulk_operation_that_counts_its_children(world: AppSi
             await world.controller.does(item["id"], "complete")
     ended = await world.operation(bulk)
     assert (ended["status"], ended["children"]) == ("failed", {"failed": 1, "succeeded": 2})
-    assert ended["failure"]["code"] == "some_failed"
+    assert ended["failure"]["code"] == "member_operations_failed"
     children = await world.admin.get(f"{world.path}/operations?parent_id={bulk}")
     assert len(children["items"]) == 3
     assert (await world.instance(instance_id))["member_counts"] == {"failed": 1, "ready": 4}

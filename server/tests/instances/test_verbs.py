@@ -235,7 +235,7 @@ async def test_a_stuck_operation_can_be_ended_by_force(world: AppSite) -> None:
     await world.controller.does(operation_id, "claim")
     path = f"{world.path}/operations/{operation_id}/force"
     forced = await world.admin.post(path, {"reason": "the controller hangs"})
-    assert (forced["status"], forced["failure"]["code"]) == ("failed", "forced_end")
+    assert (forced["status"], forced["failure"]["code"]) == ("failed", "operation_forced")
     instance = await world.instance(instance_id)
     assert (instance["status"], instance["member_counts"]) == ("stopped", {"drained": 3})
     assert {member["verified"] for member in await world.members(instance_id)} == {False}

@@ -102,8 +102,8 @@ async def test_a_key_is_refused_from_where_its_node_is_not(site: Site, host: Hos
     async with serving(site.platform, "203.0.113.7") as client:
         thief = Host(client, host.key, host.node_id, clock=host.clock)
         for method in ("GET", "POST", "POST"):
-            assert await works(thief, method) == "node_key_elsewhere"
-        assert (await rotate(thief, Ed25519PrivateKey.generate())).json()["code"] == "node_key_elsewhere"
+            assert await works(thief, method) == "node_key_wrong_network"
+        assert (await rotate(thief, Ed25519PrivateKey.generate())).json()["code"] == "node_key_wrong_network"
         assert await works(host) == ""
         found = await told(site, "node.key_used_elsewhere")
         assert {event["address"] for event in found} == {"203.0.113.7"}

@@ -164,8 +164,8 @@ async def test_off_the_host_the_live_key_is_refused_by_every_endpoint_and_told(s
     async with elsewhere(site, story.host) as thief:
         calls = [one for one in endpoints(site) if one[0] != "WEBSOCKET" and one[2] != ENROL]
         for method, path, name in calls:
-            assert await refusal_of(site, thief, method, path, name) == "node_key_elsewhere", name
-            assert await refusal_of(site, thief, method, path, name) == "node_key_elsewhere", name
+            assert await refusal_of(site, thief, method, path, name) == "node_key_wrong_network", name
+            assert await refusal_of(site, thief, method, path, name) == "node_key_wrong_network", name
     found = await told(site, "node.key_used_elsewhere")
     assert sorted(event["call"] for event in found) == sorted(name for _, _, name in calls)
     assert {event["address"] for event in found} == {"203.0.113.7"}

@@ -52,7 +52,7 @@ def test_what_is_only_noted_stays_a_note() -> None:
 
 def test_a_check_that_could_not_look_is_not_clean_and_a_leftover_weighs_more() -> None:
     found = compare(ASKED, answer(paths={"problem": "could not look: EIO"}), EVIDENCE)
-    assert (found.status, found.code) == ("unseen", "could_not_look")
+    assert (found.status, found.code) == ("unseen", "inspection_incomplete")
     both = compare(ASKED, answer(paths={"problem": "could not look: EIO"}, units=left("echo.service")), EVIDENCE)
     assert both.code == "teardown_incomplete"
 

@@ -43,7 +43,7 @@ def test_a_host_that_stays_silent_is_unreachable(lost: bool) -> None:
     ("code", "named"),
     [
         ("task_kind_unknown", "agent_too_old"),
-        ("allocation_not_here", "allocation_gone"),
+        ("allocation_not_here", "allocation_ended"),
         ("spec_invalid", "inspection_failed"),
         ("", "inspection_failed"),
     ],

@@ -21,7 +21,7 @@ class SimulatedController(AppController):
         self.troubles: dict[str, Failed] = {}
         self.ailing: dict[str, str] = {}  # instance name → the health problem of its last member
 
-    async def bootstrap(self, ctx: Context) -> None:
+    async def deploy(self, ctx: Context) -> None:
         trouble = self.troubles.get(ctx.instance.name)
         for member in ctx.members:
             for step in self._steps:
@@ -33,7 +33,7 @@ class SimulatedController(AppController):
         ctx.set_runtime(**self._runtime)
         ctx.set_access(**self._access)
 
-    add = reconcile = upgrade = start = bootstrap
+    add = reconcile = upgrade = start = deploy
 
     async def drain(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -46,7 +46,7 @@ class SimulatedController(AppController):
             async with ctx.step("remove", member):
                 await asyncio.sleep(STEP_SECONDS)
 
-    stop = teardown = remove
+    stop = decommission = remove
 
     async def health(self, snapshot: InstanceSnapshot) -> Health:
         found, said = Health(), self.ailing.get(snapshot.instance.name)

@@ -61,7 +61,7 @@ APPS = [
         "Use a service account of the platform's own project: `gpuaas projects list` shows it.",
     ),
     ErrorKind(
-        "consent_not_yours",
+        "consent_not_permitted",
         409,
         "Only the tenant can consent to this app's controller",
         "Entitle the tenant without the consent; its administrator can consent: `gpuaas controllers consent`.",
@@ -228,7 +228,7 @@ APPS = [
         "Read the log of another member. An app's log is that of the units in its manifest's footprint.",
     ),
     ErrorKind(
-        "log_host_away",
+        "log_host_unavailable",
         504,
         "The host of the log does not answer",
         "Try again. If it lasts, look at the member: recover it, or replace it with another allocation.",
@@ -261,7 +261,7 @@ APPS = [
         "Release the allocation, whose wipe is proven separately, or force the operation with a reason.",
     ),
     ErrorKind(
-        "could_not_look",
+        "inspection_incomplete",
         502,
         "The host could not be examined completely",
         "Read the receipt's problems, solve them on the host, and request the operation again.",
@@ -281,21 +281,21 @@ APPS = [
         "Upgrade to a version whose manifest has a valid footprint, or force the operation with a reason.",
     ),
     ErrorKind(
-        "some_failed",
+        "member_operations_failed",
         502,
         "Some member operations failed",
         "Read the member operations, and request those that failed again.",
         True,
     ),
     ErrorKind(
-        "forced_end",
+        "operation_forced",
         409,
         "The operation was ended by force",
         "Check the hosts: nothing about them was verified.",
         False,
     ),
     ErrorKind(
-        "allocation_gone",
+        "allocation_ended",
         409,
         "The allocation of the member has ended",
         "Remove the member, or replace it with one on another allocation.",

@@ -218,7 +218,7 @@ FOUNDATION = [
         "Sign with the new key. If this host never made one, somebody else has its key: look at the node's events.",
     ),
     ErrorKind(
-        "node_key_elsewhere",
+        "node_key_wrong_network",
         403,
         "The node's key was used from another network",
         "If the host has moved, have an administrator change the node's source networks (gpuaas nodes set-source).",
