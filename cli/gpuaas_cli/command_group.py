@@ -51,6 +51,13 @@ class CommandGroup(typer.Typer):
         return register
 
 
+def remove_options(function: Callable[..., None], *names: str) -> None:
+    """Hide options of a function from those who register it as a command; it keeps their defaults."""
+    signature = inspect.signature(function, eval_str=True)
+    shown = [one for name, one in signature.parameters.items() if name not in names]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+
+
 def with_session(
     function: Callable[Concatenate[Session, Parameters], None],
 ) -> Callable[..., None]:

@@ -21,6 +21,7 @@ from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
+    OPERATION_KINDS,
     Allocation,
     GpuaasError,
     HealthReason,
@@ -189,6 +190,18 @@ def test_a_span_that_has_gone_by_leads_back() -> None:
 def test_ages_and_prices_are_short() -> None:
     assert age(datetime.now(UTC) - timedelta(hours=30)) == "1d"
     assert money(250, "USD") == "2.50 USD"
+
+
+def test_every_kind_of_operation_has_a_command_that_says_what_the_contract_says() -> None:
+    root: Any = typer.main.get_command(app)
+    instances = root.commands["instances"].commands
+    for kind in OPERATION_KINDS.values():
+        commands = instances if kind.target == "instance" else instances["members"].commands
+        command = commands["redeploy" if kind.name == "deploy" else kind.name]
+        assert command.help == kind.about
+        options = {one.name for one in command.params}
+        assert ("yes" in options) == (kind.confirm is not None)
+        assert ("force" in options) == kind.may_take_needed
 
 
 def test_the_reference_names_every_command_and_exit_code() -> None:

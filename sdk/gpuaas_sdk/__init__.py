@@ -25,6 +25,7 @@ from gpuaas_sdk.errors import (
 )
 from gpuaas_sdk.generated import models
 from gpuaas_sdk.generated.models import *  # noqa: F403 (every model is public and in its __all__)
+from gpuaas_sdk.generated.operation_kinds import OPERATION_KINDS, OperationKind
 from gpuaas_sdk.reader import Resource
 from gpuaas_sdk.retries import NO_RETRIES, RetryPolicy
 from gpuaas_sdk.sealed_boxes import RecipientKey, UnsealError
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "NO_RETRIES",
+    "OPERATION_KINDS",
     "AsyncClient",
     "CapacityRefused",
     "Client",
@@ -47,6 +49,7 @@ __all__ = [
     "GpuaasError",
     "InvalidRequest",
     "NotFound",
+    "OperationKind",
     "Pages",
     "PasswordCredentials",
     "Problem",

@@ -3,14 +3,14 @@
 The separate group `members` is about people and their roles in a project.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as replace_
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.command_group import CommandGroup, remove_options
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_views import member_columns, print_member
 from gpuaas_cli.operation_options import SetOption, options_of
@@ -19,7 +19,7 @@ from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, Watch
 from gpuaas_cli.output import print_list
 from gpuaas_cli.references import allocation_id, allocation_names, instance_id, instance_member_id, project_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import NewMemberOperation, ReplaceTarget
+from gpuaas_sdk import OPERATION_KINDS, NewMemberOperation, OperationKind, ReplaceTarget
 
 group = CommandGroup("Members of an instance: which component runs on which allocation.")
 
@@ -67,7 +67,6 @@ def show(session: Session, instance: InstanceArgument, member: MemberArgument, p
     print_member(session, session.client.instances.member(where, found, wanted))
 
 
-@group.verb("add")
 def add(
     session: Session,
     instance: InstanceArgument,
@@ -82,7 +81,6 @@ def add(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Add a member on each named allocation."""
     where, found = _find(session, project, instance)
     places = [allocation_id(session.client, where, one) for one in allocations]
     change = NewMemberOperation(
@@ -91,65 +89,6 @@ def add(
     _change(session, where, found, change, assignments, watch, deadline)
 
 
-@group.verb("drain")
-def drain(
-    session: Session,
-    instance: InstanceArgument,
-    members: MembersArgument,
-    on_failure: OnFailureOption = None,
-    assignments: SetOption = None,
-    force: ForceOption = False,
-    reason: WhyOption = None,
-    watch: WatchOption = False,
-    deadline: DeadlineOption = 3600,
-    project: ProjectOption = None,
-) -> None:
-    """Let members finish their work and take no new work. `recover` brings them back."""
-    where, found = _find(session, project, instance)
-    change = _of_targets(session, where, found, "drain", members, on_failure, reason)
-    _change(session, where, found, replace_(change, force=force), assignments, watch, deadline)
-
-
-@group.verb("remove")
-def remove(
-    session: Session,
-    instance: InstanceArgument,
-    members: MembersArgument,
-    on_failure: OnFailureOption = None,
-    assignments: SetOption = None,
-    force: ForceOption = False,
-    reason: WhyOption = None,
-    watch: WatchOption = False,
-    deadline: DeadlineOption = 3600,
-    yes: YesOption = False,
-    project: ProjectOption = None,
-) -> None:
-    """Remove members permanently, including failed ones. The platform inspects their hosts for proof."""
-    session.confirm(f"Remove {', '.join(members)} from {instance}? Whatever runs there ends.", yes)
-    where, found = _find(session, project, instance)
-    change = _of_targets(session, where, found, "remove", members, on_failure, reason)
-    _change(session, where, found, replace_(change, force=force), assignments, watch, deadline)
-
-
-@group.verb("recover")
-def recover(
-    session: Session,
-    instance: InstanceArgument,
-    members: MembersArgument,
-    on_failure: OnFailureOption = None,
-    assignments: SetOption = None,
-    reason: WhyOption = None,
-    watch: WatchOption = False,
-    deadline: DeadlineOption = 3600,
-    project: ProjectOption = None,
-) -> None:
-    """Bring failed, degraded or drained members back on their present allocations."""
-    where, found = _find(session, project, instance)
-    change = _of_targets(session, where, found, "recover", members, on_failure, reason)
-    _change(session, where, found, change, assignments, watch, deadline)
-
-
-@group.verb("replace")
 def replace(
     session: Session,
     instance: InstanceArgument,
@@ -166,12 +105,60 @@ def replace(
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
-    """Add a new member on another allocation, then remove the old member."""
-    session.confirm(f"Replace {', '.join(pairs)} in {instance}? Whatever runs on the old ones ends.", yes)
+    _confirm(session, OPERATION_KINDS["replace"], pairs, instance, yes)
     where, found = _find(session, project, instance)
     moves = [_pair(session, where, found, pair) for pair in pairs]
     change = NewMemberOperation(kind="replace", replacements=moves, on_failure=on_failure, force=force, reason=reason)
     _change(session, where, found, change, assignments, watch, deadline)
+
+
+def _confirm(session: Session, kind: OperationKind, named: Sequence[str], instance: str, yes: bool) -> None:
+    if kind.confirm is not None:
+        session.confirm(f"{kind.name.capitalize()} {', '.join(named)} in {instance}? {kind.confirm}", yes)
+
+
+def _add_change(kind: OperationKind) -> None:
+    """Add the command of a kind of operation that takes members and nothing else."""
+
+    def change_members(
+        session: Session,
+        instance: InstanceArgument,
+        members: MembersArgument,
+        on_failure: OnFailureOption = None,
+        assignments: SetOption = None,
+        force: ForceOption = False,
+        reason: WhyOption = None,
+        watch: WatchOption = False,
+        deadline: DeadlineOption = 3600,
+        yes: YesOption = False,
+        project: ProjectOption = None,
+    ) -> None:
+        _confirm(session, kind, members, instance, yes)
+        where, found = _find(session, project, instance)
+        targets = [instance_member_id(session.client, where, found, one) for one in members]
+        change = NewMemberOperation(kind=kind.name, targets=targets, on_failure=on_failure, force=force, reason=reason)
+        _change(session, where, found, change, assignments, watch, deadline)
+
+    change_members.__doc__ = kind.about
+    if not kind.may_take_needed:
+        remove_options(change_members, "force")
+    if kind.confirm is None:
+        remove_options(change_members, "yes")
+    group.verb(kind.name)(change_members)
+
+
+def _add_all() -> None:
+    """Add a command for each kind of operation on members. Those that take more than members have functions above."""
+    functions: Mapping[str, Callable[..., None]] = {"add": add, "replace": replace}
+    for kind in OPERATION_KINDS.values():
+        if kind.fields == ("targets",):
+            _add_change(kind)
+        elif kind.name in functions:
+            functions[kind.name].__doc__ = kind.about
+            group.verb(kind.name)(functions[kind.name])
+
+
+_add_all()
 
 
 def _pair(session: Session, where: str, instance: str, text: str) -> ReplaceTarget:
@@ -181,19 +168,6 @@ def _pair(session: Session, where: str, instance: str, text: str) -> ReplaceTarg
     client = session.client
     found = instance_member_id(client, where, instance, member)
     return ReplaceTarget(member_id=found, allocation_id=allocation_id(client, where, allocation))
-
-
-def _of_targets(
-    session: Session,
-    where: str,
-    instance: str,
-    kind: str,
-    members: Sequence[str],
-    on_failure: str | None,
-    reason: str | None,
-) -> NewMemberOperation:
-    targets = [instance_member_id(session.client, where, instance, one) for one in members]
-    return NewMemberOperation(kind=kind, targets=targets, on_failure=on_failure, reason=reason)
 
 
 def _find(session: Session, project: str | None, instance: str) -> tuple[str, str]:

@@ -4,66 +4,35 @@ from typing import Annotated
 
 import typer
 
-from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.command_group import CommandGroup, remove_options
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.operation_options import SetOption, options_of
 from gpuaas_cli.operation_views import follow_to_end, print_operation, print_operations
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, WatchOption, YesOption
 from gpuaas_cli.references import instance_id, project_id
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Operation
+from gpuaas_sdk import OPERATION_KINDS, Operation, OperationKind
 
 InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
 WhyOption = Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")]
 
-# Operations that end nothing, with their help text.
-_HARMLESS = {
-    "redeploy": ("deploy", "Retry a first deployment that failed."),
-    "start": ("start", "Start a stopped instance."),
-    "restart": ("restart", "Restart every member."),
-    "rollback": ("rollback", "Go back to the version before the last upgrade, also after an upgrade that failed."),
-    "reconcile": ("reconcile", "Bring the instance to its desired state without changing what is correct."),
-    "repair": ("repair", "Let the app's controller repair what does not work."),
-}
-# Operations that end something ask for confirmation.
-_ENDING = {
-    "stop": ("Stop {0}? Whatever runs on it ends.", "Stop an instance. The platform inspects its hosts for proof."),
-    "decommission": (
-        "Decommission {0}? This cannot be undone.",
-        "Decommission an instance permanently. Its history and receipts stay.",
-    ),
-}
+# `instances deploy` launches a new instance; to deploy the one that is there has another name.
+_NAMES = {"deploy": "redeploy"}
 
 
 def add_to(group: CommandGroup) -> None:
-    for name, (verb, help_) in _HARMLESS.items():
-        _add_harmless(group, name, verb, help_)
-    for verb, (question, help_) in _ENDING.items():
-        _add_ending(group, verb, question, help_)
+    """Add a command for each kind of operation on the whole instance."""
+    for kind in OPERATION_KINDS.values():
+        if kind.target == "instance" and not kind.own_endpoint:
+            _add_verb(group, kind)
+    upgrade.__doc__ = OPERATION_KINDS["upgrade"].about
     group.verb("upgrade")(upgrade)
     group.verb("force")(force)
 
 
-def _add_harmless(group: CommandGroup, name: str, verb: str, help_: str) -> None:
-    def operate(
-        session: Session,
-        instance: InstanceArgument,
-        assignments: SetOption = None,
-        reason: WhyOption = None,
-        watch: WatchOption = False,
-        deadline: DeadlineOption = 3600,
-        project: ProjectOption = None,
-    ) -> None:
-        where, found = _find(session, project, instance)
-        options = options_of(session, where, found, verb, assignments)
-        started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
-        _after(session, where, started.operation, watch, deadline)
+def _add_verb(group: CommandGroup, kind: OperationKind) -> None:
+    verb = kind.name
 
-    operate.__doc__ = help_
-    group.verb(name)(operate)
-
-
-def _add_ending(group: CommandGroup, verb: str, question: str, help_: str) -> None:
     def operate(
         session: Session,
         instance: InstanceArgument,
@@ -74,14 +43,17 @@ def _add_ending(group: CommandGroup, verb: str, question: str, help_: str) -> No
         yes: YesOption = False,
         project: ProjectOption = None,
     ) -> None:
-        session.confirm(question.format(instance), yes)
+        if kind.confirm is not None:
+            session.confirm(f"{verb.capitalize()} {instance}? {kind.confirm}", yes)
         where, found = _find(session, project, instance)
         options = options_of(session, where, found, verb, assignments)
         started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
         _after(session, where, started.operation, watch, deadline)
 
-    operate.__doc__ = help_
-    group.verb(verb)(operate)
+    operate.__doc__ = kind.about
+    if kind.confirm is None:
+        remove_options(operate, "yes")
+    group.verb(_NAMES.get(verb, verb))(operate)
 
 
 def upgrade(
@@ -94,7 +66,6 @@ def upgrade(
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
-    """Change to another version of the app. `rollback` returns to the previous one."""
     where, found = _find(session, project, instance)
     options = options_of(session, where, found, "upgrade", assignments)
     started = session.client.instances.upgrade(where, found, version, options=options, reason=reason)

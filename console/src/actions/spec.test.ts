@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import type { Instance, Operation } from "../api/types";
 import { operationActions } from "../operations/actions";
 import { workloadActions } from "../workloads/actions";
-import { memberActions } from "../workloads/memberActions";
+import { addAction, memberActions } from "../workloads/memberActions";
 import { type ActionTable, offered } from "./spec";
 
 const contract = JSON.parse(readFileSync("../contract/openapi.json", "utf8")) as {
   paths: Record<string, Record<string, { operationId?: string }>>;
+  "x-operation-kinds": { name: string; target: string; about: string; confirm: string | null }[];
 };
 const operations = new Set(
   Object.values(contract.paths).flatMap((path) => Object.values(path).map((one) => one.operationId)),
@@ -37,6 +38,23 @@ test("every action of the tables is an operation of the contract", () => {
     ...Object.keys(operationActions as ActionTable<Operation>),
   ];
   for (const name of known) expect(operations, name).toContain(name);
+});
+
+test("every kind of operation has an action with the text of the contract", () => {
+  const actions = { ...workloadActions({} as Instance), ...memberActions({}, false), ...addAction({}) };
+  for (const kind of contract["x-operation-kinds"]) {
+    const name = kind.target === "instance" ? `instance_${kind.name}` : kind.name;
+    const action = actions[kind.name === "add" ? "member_operation_create" : name];
+    expect(action, kind.name).toBeDefined();
+    expect(action?.danger, kind.name).toBe(kind.confirm !== null);
+    expect(action?.description?.({} as never), kind.name).toContain(kind.about);
+    expect(action?.description?.({} as never), kind.name).toContain(kind.confirm ?? "");
+  }
+});
+
+test("a rollback says the version that it returns to", () => {
+  const actions = workloadActions({ previous_version: { version: "1.2.0" } } as Instance);
+  expect(actions.instance_rollback?.description?.({} as Instance)).toBe("Returns to version 1.2.0.");
 });
 
 test("what ends or destroys something asks with its name", () => {

@@ -1,9 +1,9 @@
 // What may be asked of a whole workload. The options of each kind are the app's own, from its manifest.
 import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
-import type { OPERATION_KINDS } from "../api/operationKinds";
+import { OPERATION_KINDS } from "../api/operationKinds";
 import type { Instance, MemberKind, OperationKind } from "../api/types";
-import type { Schema, Values } from "../forms/schema";
+import type { Schema } from "../forms/schema";
 import { UpgradeVersion } from "./UpgradeVersion";
 
 export type Options = Record<string, Schema>;
@@ -40,44 +40,36 @@ type InstanceKind = Exclude<OperationKind, MemberKind>;
 type Verb = {
   [Kind in InstanceKind]: (typeof OPERATION_KINDS)[Kind]["own_endpoint"] extends true ? never : Kind;
 }[InstanceKind];
-/** A kind of operation without an action here does not compile. */
-type WorkloadActions = Record<`instance_${InstanceKind}` | "instance_update", ActionSpec<Instance>>;
 
-function verb(
-  kind: Verb,
-  options: Options,
-  spec: Omit<ActionSpec<Instance>, "run" | "form">,
-): ActionSpec<Instance> {
+/** What the table of kinds says of an operation: its name, what it does, and whether it is confirmed. */
+export function shownKind(kind: OperationKind) {
+  const { name, about, confirm } = OPERATION_KINDS[kind];
+  const label = name.charAt(0).toUpperCase() + name.slice(1);
   return {
-    form: verbForm(options[kind]),
+    label,
+    description: () => (confirm === null ? about : `${about} ${confirm}`),
+    danger: confirm !== null,
+    done: `${label} requested`,
     follow: followOperation,
-    done: `${spec.label} requested`,
-    ...spec,
-    run: (one, values) => ask(kind, one, values),
   };
 }
 
-function ask(kind: Verb, one: Instance, values: Values): Promise<unknown> {
-  const asked = { ...path(one), body: { options: {}, ...values } };
-  switch (kind) {
-    case "start":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/start", asked));
-    case "stop":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/stop", asked));
-    case "restart":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/restart", asked));
-    case "rollback":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/rollback", asked));
-    case "reconcile":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/reconcile", asked));
-    case "repair":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/repair", asked));
-    case "decommission":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/decommission", asked));
-    case "deploy":
-      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/deploy", asked));
-  }
+function verb(kind: Verb, options: Options): ActionSpec<Instance> {
+  return {
+    ...shownKind(kind),
+    form: verbForm(options[kind]),
+    run: (one, values) =>
+      body(
+        api.POST(`/api/v1/projects/{project_id}/instances/{instance_id}/${kind}`, {
+          ...path(one),
+          body: { options: {}, ...values },
+        }),
+      ),
+  };
 }
+
+const isVerb = (kind: OperationKind): kind is Verb =>
+  OPERATION_KINDS[kind].target === "instance" && !OPERATION_KINDS[kind].own_endpoint;
 
 const policyField = (instance: Instance): Schema => ({
   type: "string",
@@ -89,73 +81,53 @@ const policyField = (instance: Instance): Schema => ({
   },
 });
 
+/** An action for each kind of operation on the whole instance; those that end something come last. */
 export function workloadActions(instance: Instance, options: Options = {}): ActionTable<Instance> {
   const back = instance.attempted_version ? instance.version : instance.previous_version?.version;
-  const actions: WorkloadActions = {
-    instance_deploy: verb("deploy", options, {
-      label: "Deploy",
-      primary: true,
-      description: () => "Repeats the deploy from the current state.",
-    }),
-    instance_start: verb("start", options, { label: "Start", primary: true }),
-    instance_repair: verb("repair", options, {
-      label: "Repair",
-      description: () => "Repairs what does not work.",
-    }),
-    instance_restart: verb("restart", options, {
-      label: "Restart",
-      description: () => "Stops and starts all members.",
-    }),
-    instance_upgrade: {
-      label: "Upgrade",
-      Extra: UpgradeVersion,
-      form: verbForm(options.upgrade),
-      follow: followOperation,
-      run: (one, values) =>
-        body(
-          api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/upgrade", {
-            ...path(one),
-            body: { options: {}, ...values, version: String(values.version ?? "") },
-          }),
-        ),
-    },
-    instance_rollback: verb("rollback", options, {
-      label: "Roll back",
-      description: () => (back ? `Returns to version ${back}.` : "Returns to the previous version."),
-    }),
-    instance_reconcile: verb("reconcile", options, {
-      label: "Reconcile",
-      description: () => "Brings all members to the state they should have.",
-    }),
-    instance_update: {
-      label: "Reconcile policy",
-      description: () =>
-        "What the platform does when members drift. Setting it resumes attempts that had stopped.",
-      form: {
-        type: "object",
-        required: ["reconcile_policy"],
-        properties: { reconcile_policy: policyField(instance) },
-      },
-      done: "Set",
-      run: (one, values) =>
-        body(
-          api.PATCH("/api/v1/projects/{project_id}/instances/{instance_id}", {
-            params: { ...path(one).params, header: { "If-Match": `"${one.generation}"` } },
-            body: { reconcile_policy: values.reconcile_policy as Instance["reconcile_policy"] },
-          }),
-        ),
-    },
-    instance_stop: verb("stop", options, {
-      label: "Stop",
-      danger: true,
-      description: () => "Stops all members. The hosts are inspected to prove it. Files are kept.",
-    }),
-    instance_decommission: verb("decommission", options, {
-      label: "Decommission",
-      danger: true,
-      description: () =>
-        "Removes the workload from all hosts, with a receipt for each. This cannot be undone.",
-    }),
+  const kinds = Object.keys(OPERATION_KINDS) as OperationKind[];
+  // What this page knows and the table does not: the version to return to, and the obvious next thing.
+  const more: { [Kind in Verb]?: Partial<ActionSpec<Instance>> } = {
+    deploy: { primary: true },
+    start: { primary: true },
+    rollback: { label: "Roll back", ...(back && { description: () => `Returns to version ${back}.` }) },
   };
-  return actions;
+  const verbs = kinds
+    .filter(isVerb)
+    .map((kind) => [`instance_${kind}`, { ...verb(kind, options), ...more[kind] }] as const);
+  const upgrade: ActionSpec<Instance> = {
+    ...shownKind("upgrade"),
+    Extra: UpgradeVersion,
+    form: verbForm(options.upgrade),
+    run: (one, values) =>
+      body(
+        api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/upgrade", {
+          ...path(one),
+          body: { options: {}, ...values, version: String(values.version ?? "") },
+        }),
+      ),
+  };
+  const update: ActionSpec<Instance> = {
+    label: "Reconcile policy",
+    description: () =>
+      "What the platform does when members drift. Setting it resumes attempts that had stopped.",
+    form: {
+      type: "object",
+      required: ["reconcile_policy"],
+      properties: { reconcile_policy: policyField(instance) },
+    },
+    done: "Set",
+    run: (one, values) =>
+      body(
+        api.PATCH("/api/v1/projects/{project_id}/instances/{instance_id}", {
+          params: { ...path(one).params, header: { "If-Match": `"${one.generation}"` } },
+          body: { reconcile_policy: values.reconcile_policy as Instance["reconcile_policy"] },
+        }),
+      ),
+  };
+  return Object.fromEntries<ActionSpec<Instance>>([
+    ...verbs.filter(([, spec]) => !spec.danger),
+    ["instance_upgrade", upgrade],
+    ["instance_update", update],
+    ...verbs.filter(([, spec]) => spec.danger),
+  ]);
 }

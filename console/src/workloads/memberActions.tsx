@@ -2,9 +2,9 @@
 import { type ActionFormProps, type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
 import { OPERATION_KINDS } from "../api/operationKinds";
-import type { Instance, InstanceMember, MemberKind } from "../api/types";
+import type { Instance, InstanceMember, MemberKind, OperationKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
-import { followOperation, type Options } from "./actions";
+import { type Options, shownKind } from "./actions";
 import { AddTo, ReplaceWith } from "./MemberAllocations";
 import { memberName } from "./members";
 
@@ -55,53 +55,38 @@ export function namesOf(members: InstanceMember[]): string {
   return members.map(memberName).join(", ");
 }
 
+/** The kinds that are about members, in the order in which they are offered: those that end something come last. */
+const KINDS = (Object.keys(OPERATION_KINDS) as OperationKind[])
+  .filter((kind): kind is MemberKind => OPERATION_KINDS[kind].target === "member" && kind !== "add")
+  .sort((a, b) => Number(shownKind(a).danger) - Number(shownKind(b).danger));
+
+/** What a form cannot ask for: the allocations of the new members. */
+const CHOICES: { [Kind in MemberKind]?: (props: ActionFormProps<Chosen>) => React.ReactNode } = {
+  replace: ReplaceWith,
+};
+
 export function memberActions(options: Options, many: boolean): ActionTable<Chosen> {
-  const one = (
-    kind: MemberKind,
-    label: string,
-    description: string,
-    more: { danger?: boolean; Extra?: (props: ActionFormProps<Chosen>) => React.ReactNode } = {},
-  ) => ({
-    label,
-    description: () => description,
-    form: form(kind, options, many),
-    follow: followOperation,
-    done: `${label} requested`,
-    run: (chosen: Chosen, values: Values) => ask(chosen, kind, values),
-    ...more,
-  });
-  const actions: Record<Exclude<MemberKind, "add">, ActionSpec<Chosen>> = {
-    recover: one("recover", "Recover", "Brings the member back to ready."),
-    drain: one(
-      "drain",
-      "Drain",
-      "The member takes no new work. Running work ends according to the app's options.",
-    ),
-    replace: one("replace", "Replace", "Removes the member and adds a new one on another allocation.", {
-      danger: true,
-      Extra: ReplaceWith,
-    }),
-    remove: one(
-      "remove",
-      "Remove",
-      "Removes the member from the workload. The host is inspected to prove it.",
+  return Object.fromEntries(
+    KINDS.map((kind): [string, ActionSpec<Chosen>] => [
+      kind,
       {
-        danger: true,
+        ...shownKind(kind),
+        Extra: CHOICES[kind],
+        form: form(kind, options, many),
+        run: (chosen, values) => ask(chosen, kind, values),
       },
-    ),
-  };
-  return actions;
+    ]),
+  );
 }
 
 /** A new member: the workload itself says whether there may be one. */
 export function addAction(options: Options): ActionTable<Chosen> {
   return {
     member_operation_create: {
+      ...shownKind("add"),
       label: "Add members",
       Extra: AddTo,
       form: form("add", options, true),
-      follow: followOperation,
-      done: "Members requested",
       run: (chosen, values) => ask(chosen, "add", values),
     },
   };

@@ -9,6 +9,7 @@ from pathlib import Path
 from gpuaas_sdk_gen.contract import Contract, Schema
 from gpuaas_sdk_gen.groups import render_groups
 from gpuaas_sdk_gen.models import render_models
+from gpuaas_sdk_gen.operation_kinds import render_operation_kinds
 from gpuaas_sdk_gen.unasync import add_header, remove_await
 
 
@@ -19,6 +20,7 @@ def generated_files(document: Schema, package: Path) -> Mapping[str, str]:
     files = {
         "generated/__init__.py": '"""Code that tools/sdk-client writes from the contract."""\n',
         "generated/models.py": render_models(contract, _classes(package / "traits.py")),
+        "generated/operation_kinds.py": render_operation_kinds(contract),
         "generated/aio.py": calls,
         "generated/sync.py": remove_await(calls),
     }

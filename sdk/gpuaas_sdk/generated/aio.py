@@ -1200,7 +1200,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """End the instance. Its history and its receipts stay."""
+        """Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "decommission"),
@@ -1219,7 +1219,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Deploy the instance again, after a first deploy that did not succeed."""
+        """Deploy again, after a first deployment that failed."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "deploy"),
@@ -1254,7 +1254,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Bring the instance in line with its inputs and members. What is already right is not touched."""
+        """Bring all members in line with the inputs. What is already right is not touched."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "reconcile"),
@@ -1284,7 +1284,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Have the controller repair what is broken. Members that work are left alone."""
+        """Let the app's controller repair what is broken. Members that work are left alone."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "repair"),
@@ -1303,7 +1303,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Stop and start the instance in one operation of its controller. The hosts are not inspected in between."""
+        """Stop and start all members in one operation. The hosts are not inspected in between."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "restart"),
@@ -1406,7 +1406,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Start a stopped or failed instance on the same members and version."""
+        """Start again after a stop or a failure, on the same members and version."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "start"),
@@ -1425,7 +1425,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Stop the instance. The hosts are inspected after the controller is done, so that stopped means proven."""
+        """Stop all members and keep their files. The platform inspects the hosts for proof."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "stop"),
@@ -1475,7 +1475,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
-        """Upgrade the instance to another version of the app. The previous version stays known, for `rollback`."""
+        """Change to another version of the app. The version before stays known for a rollback."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "upgrade"),

@@ -226,6 +226,7 @@ for _name in INSTANCE_KINDS:
     f"{ONE}/upgrade",
     response_model=InstanceStarted,
     responses=problem_responses(*_VERB_CODES, "not_launchable", "placement_refused", "inputs_invalid"),
+    description=KINDS["upgrade"].about,
 )
 async def instance_upgrade(
     project_id: ProjectId,
@@ -233,7 +234,6 @@ async def instance_upgrade(
     body: InstanceUpgrade,
     call: Annotated[Call, admitted_change("instance_upgrade")],
 ) -> Response:
-    """Upgrade the instance to another version of the app. The previous version stays known, for `rollback`."""
     return await call.change(lambda tx: service.instance_upgrade(tx, call.caller, instance_id, body))
 
 

@@ -1,7 +1,8 @@
-"""The kinds of operation. Schemas, the manifest's enum, endpoints, policy rows and the state tables derive from this table.
+"""The kinds of operation. Schemas, the manifest's enum, endpoints, policy rows and the state tables derive from this table,
+and so do commands and actions, from what the contract publishes of it.
 
 It is in the kernel because the policy (in `identity`) and `operations` both read it. To add a kind, add a row here and
-follow "Add an operation kind" in CONTRIBUTING.md: handlers, commands and actions do not derive from it.
+follow "Add an operation kind" in CONTRIBUTING.md: handlers of controllers do not derive from it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ class Kind:
 
     name: str
     target: str  # instance: the whole; member: one member, or many below a bulk operation
-    about: str  # for the people who ask for it
+    about: str  # what it does, in the imperative: the text of endpoint, command and dialog; its first sentence is a summary
+    confirm: str | None = None  # what is lost; clients say it and ask before they send such an operation
     teardown: str | None = None  # what is proven on the hosts: `stopped`, nothing runs, or `gone`, nothing is left
     brings_bytes: bool = False  # it brings the bytes of the instance's version to a host, first or once more
     changes_version: bool = False
@@ -56,7 +58,7 @@ _TABLE = (
     Kind(
         name="deploy",
         target="instance",
-        about="Deploy the instance again, after a first deploy that did not succeed.",
+        about="Deploy again, after a first deployment that failed.",
         brings_bytes=True,
         closable=False,
         options=False,
@@ -71,7 +73,7 @@ _TABLE = (
     Kind(
         name="start",
         target="instance",
-        about="Start a stopped or failed instance on the same members and version.",
+        about="Start again after a stop or a failure, on the same members and version.",
         instance_from=("stopped", "failed"),
         instance_asked="starting",
         breaking=True,
@@ -80,7 +82,8 @@ _TABLE = (
     Kind(
         name="stop",
         target="instance",
-        about="Stop the instance. The hosts are inspected after the controller is done, so that stopped means proven.",
+        about="Stop all members and keep their files. The platform inspects the hosts for proof.",
+        confirm="Whatever runs there ends.",
         teardown="stopped",
         instance_from=("running", "failed"),
         instance_asked="stopping",
@@ -93,7 +96,7 @@ _TABLE = (
     Kind(
         name="restart",
         target="instance",
-        about="Stop and start the instance in one operation of its controller. The hosts are not inspected in between.",
+        about="Stop and start all members in one operation. The hosts are not inspected in between.",
         instance_from=("running", "failed"),
         instance_asked="starting",
         breaking=True,
@@ -102,7 +105,7 @@ _TABLE = (
     Kind(
         name="upgrade",
         target="instance",
-        about="Upgrade the instance to another version of the app. The previous version stays known, for `rollback`.",
+        about="Change to another version of the app. The version before stays known for a rollback.",
         changes_version=True,
         own_endpoint=True,
         instance_from=("running",),
@@ -118,7 +121,7 @@ _TABLE = (
     Kind(
         name="reconcile",
         target="instance",
-        about="Bring the instance in line with its inputs and members. What is already right is not touched.",
+        about="Bring all members in line with the inputs. What is already right is not touched.",
         brings_bytes=True,
         instance_from=("running",),
     ),
@@ -126,7 +129,7 @@ _TABLE = (
     Kind(
         name="repair",
         target="instance",
-        about="Have the controller repair what is broken. Members that work are left alone.",
+        about="Let the app's controller repair what is broken. Members that work are left alone.",
         brings_bytes=True,
         closable=False,
         instance_from=("running", "failed"),
@@ -134,7 +137,8 @@ _TABLE = (
     Kind(
         name="decommission",
         target="instance",
-        about="End the instance. Its history and its receipts stay.",
+        about="Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays.",
+        confirm="This cannot be undone.",
         teardown="gone",
         closable=False,
         instance_from=("running", "stopped", "failed"),
@@ -150,7 +154,7 @@ _TABLE = (
     Kind(
         name="add",
         target="member",
-        about="Add members to the instance, one on each allocation.",
+        about="Add a member on each of the allocations.",
         brings_bytes=True,
         gives_way=True,
         member_begun="joining",
@@ -160,7 +164,7 @@ _TABLE = (
     Kind(
         name="drain",
         target="member",
-        about="Let a member finish its work and take no more.",
+        about="Let members finish their work and take no new work, until they are recovered.",
         member_from=("ready", "degraded"),
         member_begun="draining",
         member_done="drained",
@@ -171,7 +175,8 @@ _TABLE = (
     Kind(
         name="remove",
         target="member",
-        about="Remove a member from the instance. Its host is inspected.",
+        about="Remove members permanently, also failed ones. The platform inspects their hosts for proof.",
+        confirm="Whatever runs there ends.",
         teardown="gone",
         member_from=("ready", "degraded", "drained", "failed", "pending"),
         member_begun="removing",
@@ -184,7 +189,8 @@ _TABLE = (
     Kind(
         name="replace",
         target="member",
-        about="Replace a member with a new one on another allocation.",
+        about="Add a new member on another allocation, then remove the old one. The platform inspects its host for proof.",
+        confirm="Whatever runs on the old members ends.",
         teardown="gone",
         brings_bytes=True,
         member_from=("ready", "degraded", "drained", "failed"),
@@ -199,7 +205,7 @@ _TABLE = (
     Kind(
         name="recover",
         target="member",
-        about="Recover a member that is degraded, failed or drained.",
+        about="Bring degraded, failed or drained members back on the allocations that they have.",
         brings_bytes=True,
         member_from=("degraded", "failed", "drained"),
         member_begun="joining",
@@ -219,7 +225,7 @@ MAY_TAKE_NEEDED = tuple(kind.name for kind in _TABLE if kind.may_take_needed)
 # What a replacement is for the member that it adds.
 (ADD,) = (kind.name for kind in _TABLE if kind.adds_members and not kind.removes_members)
 # What clients read of the table, in the contract.
-PUBLISHED = ("target", "own_endpoint", "fields", "may_take_needed")
+PUBLISHED = ("name", "target", "about", "confirm", "own_endpoint", "fields", "may_take_needed")
 
 # The wire types: an enumeration in the contract, a plain string for mypy, which cannot read a table.
 if TYPE_CHECKING:
@@ -232,6 +238,6 @@ else:
     MemberKind = Literal[MEMBER_KINDS]
 
 
-def published_kinds() -> dict[str, dict[str, object]]:
-    """What the contract says of each kind, so that no client keeps a list of its own."""
-    return {kind.name: {column: getattr(kind, column) for column in PUBLISHED} for kind in _TABLE}
+def published_kinds() -> list[dict[str, object]]:
+    """What the contract says of each kind, in the order of the table, so that no client keeps a list of its own."""
+    return [{column: getattr(kind, column) for column in PUBLISHED} for kind in _TABLE]

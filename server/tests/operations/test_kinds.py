@@ -47,7 +47,17 @@ def test_a_member_kind_says_what_a_request_for_it_takes(kind: str) -> None:
 def test_the_contract_publishes_what_clients_need_to_know_of_each_kind() -> None:
     contract = json.loads((Path(__file__).parents[3] / "contract" / "openapi.json").read_text())
     assert contract["x-operation-kinds"] == json.loads(json.dumps(kinds.published_kinds()))
-    assert set(contract["x-operation-kinds"]) == set(KINDS)
+    assert [kind["name"] for kind in contract["x-operation-kinds"]] == list(KINDS)
+    for name in INSTANCE_KINDS:
+        path = f"/api/v1/projects/{{project_id}}/instances/{{instance_id}}/{name}"
+        assert contract["paths"][path]["post"]["description"] == KINDS[name].about
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_that_takes_something_down_is_confirmed_first(kind: str) -> None:
+    row = KINDS[kind]
+    assert (row.confirm is not None) == (row.teardown is not None)
+    assert row.about.endswith(".")
 
 
 def test_kinds_are_named_in_no_condition_of_the_server() -> None:

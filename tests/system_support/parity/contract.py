@@ -3,6 +3,8 @@
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from system_support.documents import REPOSITORY
 
@@ -27,8 +29,14 @@ def shape_of(path: str) -> str:
     return re.sub(r"\$?\{[^}]*\}", "{}", path.partition("?")[0])
 
 
+def verbs_of_instances() -> list[str]:
+    """The kinds of operation on whole instances that need nothing but their kind; clients offer them by one template."""
+    kinds = _document()["x-operation-kinds"]
+    return [kind["name"] for kind in kinds if kind["target"] == "instance" and not kind["own_endpoint"]]
+
+
 def operations() -> list[PublicOperation]:
-    document = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    document = _document()
     return [
         PublicOperation(
             shown["operationId"], method.upper(), path, _group(path, shown.get("x-call")), shown.get("x-call")
@@ -37,6 +45,12 @@ def operations() -> list[PublicOperation]:
         for method, shown in methods.items()
         if method in METHODS
     ]
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    return document
 
 
 def _group(path: str, call: str | None) -> str:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from system_support.documents import REPOSITORY
-from system_support.parity.contract import shape_of
+from system_support.parity.contract import shape_of, verbs_of_instances
 
 SOURCES = REPOSITORY / "console/src"
 ROUTES = SOURCES / "app/routes.tsx"
@@ -38,7 +38,17 @@ def _sources() -> list[Path]:
 
 
 def _calls(file: Path) -> set[tuple[str, str]]:
-    return {(one["method"] or "GET", shape_of(one["path"])) for one in _ADDRESS.finditer(file.read_text())}
+    return {
+        (one["method"] or "GET", shape_of(path))
+        for one in _ADDRESS.finditer(file.read_text())
+        for path in _of_all_kinds(one["path"])
+    }
+
+
+def _of_all_kinds(path: str) -> list[str]:
+    """The addresses that a template for all kinds of operation stands for."""
+    before, mark, after = path.partition("${kind}")
+    return [before + kind + after for kind in verbs_of_instances()] if mark else [path]
 
 
 def _reached(start: Path) -> set[Path]:
