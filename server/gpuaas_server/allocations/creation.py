@@ -28,12 +28,12 @@ async def allocation_create(
     *,
     given_back: int = 0,
 ) -> AllocationBatch:
-    """Claim, write the rows, and enqueue the reconciler's work; count against the quota last, since its row is hot.
+    """Claim the GPUs, write the rows, and enqueue the reconciler's work.
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """
-    request = PlacementRequest(caller.tenant_id, caller.project_id, body.sku, body.gpu_count, body.count)
-    claimed = await capacity.claim(tx, request)
+    request = PlacementRequest(caller.tenant_id, caller.project_id, body.sku, body.gpu_count, body.count, given_back)
+    claimed = await capacity.claim(tx, request, settings.quota_unproven_gpus)
     rows = _new_rows(tx, claimed, body.name)
     tx.later.insert(queries.ALLOCATION_INSERT, rows)
     tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
@@ -48,7 +48,6 @@ async def allocation_create(
     )
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, caller.tenant_id)
-    capacity.count_against_quota(tx, claimed, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, caller) for row in rows])
 

@@ -29,6 +29,9 @@ class PlacementRequest:
     sku: str  # its id or name
     gpu_count: int | None  # a SKU with one count needs none named
     count: int = 1
+    given_back: int = (
+        0  # GPUs of the same scopes that the transaction gives back: only the rest must fit into the quota
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,13 @@ class Claim:
     placements: Sequence[tuple[str, Placement]]
 
 
-async def claim(tx: Tx, request: PlacementRequest) -> Claim:
-    """Claim GPUs for new allocations, or raise the problem that says why not. The caller counts them against the quota.
+async def claim(tx: Tx, request: PlacementRequest, unproven_most: int) -> Claim:
+    """Claim GPUs for new allocations and count them against the quota, or raise the problem that says why not.
 
     The first statements change nothing and wait for no lock. They are sent before the transaction knows whether its request
-    was answered before, and all the answers come in one round trip.
+    was answered before, and all the answers come in one round trip. Claim and count travel with the transaction's deferred
+    writes, just before the COMMIT, because the quota's row is the one that all of a tenant's requests wait for.
+    `unproven_most`: a tenant with that many GPUs that are not proven clean, where it has no limit of its own, gets no more.
     """
     asked_sku = await sku_queries.sku_ask(tx.connection, request.sku, request.tenant_id)
     await offer_queries.offers_begin(tx.connection)
@@ -73,6 +78,7 @@ async def claim(tx: Tx, request: PlacementRequest) -> Claim:
     placements = await _place(tx, _Wanted(sku, gpu_count, request.count), offers)
     claimed = [(new_id("alc"), placement) for placement in placements]
     queries.claims_insert(tx.later, request.tenant_id, claimed, sku.shape == "baremetal", tx.now)
+    _count_against_quota(tx, request, gpu_count * request.count, unproven_most)
     return Claim(request, sku, gpu_count, claimed)
 
 
@@ -129,14 +135,11 @@ async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
     await queries.refit(tx.connection, node_ids)
 
 
-def count_against_quota(tx: Tx, claimed: Claim, unproven_most: int, given_back: int = 0) -> None:
-    """Count it with the last statement, since that locks the quota's row: two scopes, always in the same order.
-    `given_back` is the number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
+def _count_against_quota(tx: Tx, request: PlacementRequest, gpus: int, unproven_most: int) -> None:
+    """Lock and count two scopes, always in the same order.
 
     Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
-    `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
+    `unproven_releases`, a tenant with too many GPUs that are not proven clean.
     """
-    request = claimed.request
     scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
-    gpus = claimed.gpu_count * request.count - given_back
-    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus, unproven_most)
+    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus - request.given_back, unproven_most)

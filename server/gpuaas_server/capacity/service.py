@@ -8,7 +8,7 @@ import orjson
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, quota_queries
-from gpuaas_server.capacity.placement import Claim, PlacementRequest, claim, count_against_quota
+from gpuaas_server.capacity.placement import Claim, PlacementRequest, claim
 from gpuaas_server.capacity.quotas import ArtifactUse, artifact_bytes_exceeded, count_artifacts
 from gpuaas_server.capacity.rows import ClaimedSlot, SlotRow
 from gpuaas_server.capacity.scheduler import Placement
@@ -36,7 +36,6 @@ __all__ = [
     "claim",
     "claimed_slots",
     "claims_end",
-    "count_against_quota",
     "count_artifacts",
     "gpus_beside",
     "inventory_apply",

@@ -24,7 +24,8 @@ async def claim_as(platform: Platform, fleet: Fleet, size: int, whole: bool = Fa
     """A claim in the scope of a tenant of its own, who sees nobody else's rows."""
     tenant = new_id("tnt")
     async with platform.transaction(Scope(tenant), ACTOR) as tx:
-        claimed = await service.claim(tx, replace(fleet.request(size, 1, whole), tenant_id=tenant))
+        request = replace(fleet.request(size, 1, whole), tenant_id=tenant, project_id=new_id("prj"))
+        claimed = await service.claim(tx, request, 1000)
     ((allocation_id, _),) = claimed.placements
     return allocation_id
 
@@ -38,12 +39,11 @@ async def test_a_sku_edit_waits_for_the_transaction_that_claims_the_node(platfor
     """Without the node's lock it would write down as free what the other session has just taken."""
     fleet = await make_fleet(platform, 1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        claimed = await service.claim(tx, fleet.request(8))
+        await service.claim(tx, fleet.request(8), 1000)
         await queries.live_claims(tx.connection, fleet.nodes[0])  # the claim has reached the database
         edit = asyncio.create_task(sku_edit(platform, fleet))
         done, _ = await asyncio.wait([edit], timeout=0.5)
         assert not done
-        service.count_against_quota(tx, claimed, 1000)
     await edit
     assert await rows(platform, "SELECT * FROM node_fits") == []
     await assert_consistent(platform)
@@ -110,7 +110,7 @@ async def test_a_claim_that_the_constraints_refuse_is_a_refusal(platform: Platfo
 
     async def claim_the_same_twice() -> None:
         async with platform.transaction(PLATFORM, ACTOR) as tx:
-            ((_, placement),) = (await service.claim(tx, fleet.request(1))).placements
+            ((_, placement),) = (await service.claim(tx, fleet.request(1), 1000)).placements
             queries.claims_insert(tx.later, TENANT, [(new_id("alc"), placement)], False, tx.now)
 
     with pytest.raises(Problem) as refused:

@@ -65,8 +65,7 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
 async def claim(platform: Platform, request: PlacementRequest) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        claimed = await service.claim(tx, request)
-        service.count_against_quota(tx, claimed, 1000)
+        claimed = await service.claim(tx, request, 1000)
     return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in claimed.placements]
 
 
