@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +14,18 @@ from pathlib import Path
 import pytest
 
 from gpuaas_agent import program
+from gpuaas_agent.commands import Deadline
 from gpuaas_agent.expectations import canonical_sha256, parse_terms
 from gpuaas_agent.failures import SpecInvalid, TaskFailure
-from gpuaas_agent.host import kernel_state, manifest, processes, restart, volatile_files
+from gpuaas_agent.host import device_nodes, kernel_state, manifest, processes, restart, volatile_files
 from gpuaas_agent.host.agent_checks import AgentFiles
+from gpuaas_agent.host.baseline import AgentFolders, Baseline, LiveState
 from gpuaas_agent.host.checks import NotExamined, check, wire
 from gpuaas_agent.host.manifest import Entry
 from gpuaas_agent.host.programs import Programs
 from gpuaas_agent.host.restart import WipeProgressStore
 from gpuaas_agent.host.sshd import CLOSED_TEXT
-from gpuaas_agent.host.verify import _those_under
+from gpuaas_agent.host.verify import Verifier, _those_under
 from gpuaas_agent.printable import printable
 from gpuaas_agent.sim.answers import SimHost
 
@@ -248,6 +251,79 @@ def test_the_programs_digest_sees_content_names_and_additions(tmp_path: Path) ->
 def test_kernel_state_names_what_came_and_what_went() -> None:
     before, now = frozenset({"module a", "setting x = 0"}), frozenset({"module a", "setting x = 1", "module evil"})
     assert kernel_state.differences(before, now) == ["now: module evil", "now: setting x = 1", "before: setting x = 0"]
+
+
+def sysfs_of(root: Path, **sectors: int) -> Path:
+    """A sysfs with these block devices."""
+    for minor, (name, size) in enumerate(sectors.items()):
+        folder = root / "class/block" / name
+        folder.mkdir(parents=True)
+        (folder / "size").write_text(f"{size}\n")
+        (folder / "ro").write_text("0\n")
+        (folder / "wwid").write_text(f"eui.{minor}\n")
+        device = root / "dev/block" / f"259:{minor}"
+        device.mkdir(parents=True)
+        (device / "uevent").write_text(f"MAJOR=259\nMINOR={minor}\nDEVNAME={name}\n")
+    return root
+
+
+def test_a_drive_that_shrank_and_one_that_came_are_named(tmp_path: Path) -> None:
+    before = frozenset(device_nodes.block_devices(sysfs_of(tmp_path / "a", nvme0n1=1000)))
+    now = frozenset(device_nodes.block_devices(sysfs_of(tmp_path / "b", nvme0n1=900, nvme0n2=100)))
+    assert before == {"block device nvme0n1 sectors 1000 read-only 0 id eui.0"}
+    observed = {kernel_state._WITH_BLOCK_DEVICES}
+    assert kernel_state.differences(before | observed, now | observed) == [
+        "now: block device nvme0n1 sectors 900 read-only 0 id eui.0",
+        "now: block device nvme0n2 sectors 100 read-only 0 id eui.1",
+        "before: block device nvme0n1 sectors 1000 read-only 0 id eui.0",
+    ]
+    with pytest.raises(FileNotFoundError):
+        list(device_nodes.block_devices(tmp_path / "not mounted"))
+
+
+def test_block_devices_are_not_compared_with_an_older_baseline_which_is_told() -> None:
+    now = frozenset({"module a", "block device sda", kernel_state._WITH_BLOCK_DEVICES})
+    assert kernel_state.differences(frozenset({"module a"}), now) == []
+    assert "the baseline is of an older agent" in kernel_state.unseen(frozenset({"module a"}))
+    assert "the baseline is of an older agent" not in kernel_state.unseen(now)
+
+
+def test_only_nodes_that_the_kernel_does_not_give_are_removed_from_dev(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its node a drive would be hidden, not gone."""
+    sysfs = sysfs_of(tmp_path / "sys", nvme0n1=1000)
+    node = os.stat_result((stat.S_IFBLK | 0o600, 0, 0, 1, 0, 0, 0, 0, 0, 0), {"st_rdev": os.makedev(259, 0)})
+    assert device_nodes.is_kernels_own("/dev/nvme0n1", node, sysfs)
+    assert not device_nodes.is_kernels_own("/dev/.hidden", node, sysfs)
+    other = os.stat_result((stat.S_IFCHR | 0o600, 0, 0, 1, 0, 0, 0, 0, 0, 0), {"st_rdev": os.makedev(259, 0)})
+    assert not device_nodes.is_kernels_own("/dev/nvme0n1", other, sysfs)
+    planted = tmp_path / "planted"
+    planted.symlink_to("/etc/passwd")
+    kernel_state._unlink_planted(str(planted))
+    assert not planted.is_symlink()
+    kept = tmp_path / "kept"
+    kept.touch()
+    monkeypatch.setattr(device_nodes, "is_kernels_own", lambda path, status: True)
+    kernel_state._unlink_planted(str(kept))
+    assert kept.exists()
+
+
+@pytest.mark.parametrize("added", [frozenset[str](), frozenset({"module evil"})])
+def test_a_kernel_that_is_not_seen_as_a_whole_is_not_clean_and_what_is_found_counts(
+    monkeypatch: pytest.MonkeyPatch, added: frozenset[str]
+) -> None:
+    kernel = frozenset({kernel_state._WITH_BLOCK_DEVICES})
+    live = LiveState("boot", frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset(), kernel)
+    verifier = Verifier(Baseline({}, frozenset(), live), AgentFolders("/s", "/t"), None, Deadline.after(30))
+    monkeypatch.setattr(kernel_state, "observe", lambda deadline: kernel | added)
+    monkeypatch.setattr(kernel_state, "_has_own_kernel", lambda: False)
+    looked = check("kernel", verifier._kernel)
+    if added:
+        assert (looked.status, looked.found) == ("found", ["now: module evil"])
+    else:
+        assert (looked.status, looked.clean) == ("not_examined", False)
+        assert "modules and block devices" in looked.detail
 
 
 @pytest.mark.parametrize(("bound", "may"), [("0000000000010000", True), ("00000000fdecafff", False)])

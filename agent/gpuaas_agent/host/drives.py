@@ -58,6 +58,8 @@ def erase(device: str, deadline: Deadline) -> None:
             "Unmount the drive, or remove it from the slot: the platform does not erase a system drive.",
         )
     commands.run(["blkdiscard", "--force", device], deadline)
+    # The kernel keeps the partitions that are no more, until it reads the empty table. One in use is found later.
+    commands.attempt(["blockdev", "--rereadpt", device], deadline)
 
 
 def holds(device: str, source: str) -> bool:

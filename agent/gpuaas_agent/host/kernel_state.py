@@ -1,7 +1,7 @@
-"""Observes the state of the running kernel: modules, settings, packet filters, routes, namespaces, device nodes.
+"""Observes the state of the running kernel: modules, settings, packet filters, routes, namespaces, devices.
 
-Each fact is one line of text and is compared with the baseline. Facts that the host cannot change itself (read-only
-settings, modules if it may load none) are left out.
+Each fact is one line of text and is compared with the baseline. What this host cannot see, or what belongs to the machine
+around a container, is left out and named by `unseen`: the check is then not examined.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
+from gpuaas_agent.host import device_nodes, mounts
 
 _SETTINGS = Path("/proc/sys")
 _CAP_SYS_MODULE = 16
@@ -52,13 +53,30 @@ _TEXTS = {
 }
 
 
+# Without these file systems, what they list cannot be seen.
+_LISTING_FILE_SYSTEMS = {"securityfs": "security modules", "tracefs": "kernel probes"}
+# A fact that every observation has since block devices belong to it: a baseline without it is of an older agent.
+_WITH_BLOCK_DEVICES = "observed with block devices"
+
+
 def observe(deadline: Deadline) -> frozenset[str]:
     return frozenset(
-        [*_modules(), *_settings(), *_network(deadline), *_devices(), *_listed(), *_texts()],
+        [
+            *_modules(),
+            *_settings(),
+            *_network(deadline),
+            *_devices(),
+            *_block_devices(),
+            *_listed(),
+            *_texts(),
+            _WITH_BLOCK_DEVICES,
+        ],
     )
 
 
 def differences(before: frozenset[str], now: frozenset[str]) -> list[str]:
+    if _WITH_BLOCK_DEVICES not in before:
+        now = frozenset(line for line in now if not line.startswith(("block device ", _WITH_BLOCK_DEVICES)))
     return [f"now: {line}" for line in sorted(now - before)] + [f"before: {line}" for line in sorted(before - now)]
 
 
@@ -68,23 +86,39 @@ def may_load_modules(status: str) -> bool:
     return any(int(bound, 16) >> _CAP_SYS_MODULE & 1 for bound in bounds)
 
 
-def unseen() -> str:
-    """Describe, for the evidence, which state this host cannot read."""
-    hidden = [] if may_load_modules(Path("/proc/1/status").read_text()) else ["kernel modules (this host loads none)"]
+def unseen(before: frozenset[str]) -> str:
+    """Describe which state of the kernel this host cannot read, or did not read for its baseline."""
+    hidden = [] if _has_own_kernel() else ["modules and block devices (the kernel is shared with other hosts)"]
     if not os.access(_SETTINGS / "kernel/core_pattern", os.W_OK):
         hidden.append("settings outside of the network (read-only here)")
-    hidden += [name for name, path in (*_LISTINGS.items(), *_TEXTS.items()) if not os.path.exists(path)]
+    supported = Path("/proc/filesystems").read_text().split()
+    mounted = {mount.kind for mount in mounts.table()}
+    hidden += [
+        f"{what} ({kind} is not mounted)"
+        for kind, what in _LISTING_FILE_SYSTEMS.items()
+        if kind in supported and kind not in mounted
+    ]
+    if _WITH_BLOCK_DEVICES not in before:
+        hidden.append("block devices (the baseline is of an older agent)")
     return "not to be seen here: " + ", ".join(hidden) if hidden else ""
 
 
+def _has_own_kernel() -> bool:
+    return may_load_modules(Path("/proc/1/status").read_text())
+
+
+def _block_devices() -> Iterator[str]:
+    if _has_own_kernel():
+        yield from device_nodes.block_devices()
+
+
 def _modules() -> Iterator[str]:
-    if may_load_modules(Path("/proc/1/status").read_text()):
+    if _has_own_kernel():
         yield from (f"module {line.split()[0]}" for line in Path("/proc/modules").read_text().splitlines())
 
 
 def _settings() -> Iterator[str]:
-    own_modules = may_load_modules(Path("/proc/1/status").read_text())
-    left_out = _COUNTING if own_modules else _COUNTING + _OF_MODULES
+    left_out = _COUNTING if _has_own_kernel() else _COUNTING + _OF_MODULES
     for folder, _, names in os.walk(_SETTINGS):
         for name in names:
             path = os.path.join(folder, name)
@@ -182,8 +216,8 @@ def restore(before: frozenset[str], deadline: Deadline) -> str:
         words = line.split()
         if line.startswith("network namespace "):
             commands.attempt(["ip", "netns", "del", words[2]], deadline)
-        elif line.startswith("device ") and os.path.lexists(words[1]):
-            os.unlink(words[1])
+        elif line.startswith("device "):
+            _unlink_planted(words[1])
         elif line.startswith("link ") and "ifname" in words:
             commands.attempt(["ip", "link", "del", words[words.index("ifname") + 1]], deadline)
     for line in sorted(before - now):
@@ -191,6 +225,13 @@ def restore(before: frozenset[str], deadline: Deadline) -> str:
             name, _, value = line.removeprefix("setting ").partition(" = ")
             _write_setting(name, value)
     return f"{len(added)} added, {len(before - now)} missing"
+
+
+def _unlink_planted(path: str) -> None:
+    """Remove what somebody else put into /dev. A node of the kernel's own stays: the verification must find its device."""
+    with contextlib.suppress(FileNotFoundError):
+        if not device_nodes.is_kernels_own(path, os.lstat(path)):
+            os.unlink(path)
 
 
 def _write_setting(name: str, value: str) -> None:

@@ -48,7 +48,7 @@ class Verifier:
             check("crontabs", lambda: _those_under(difference, now, _CRON_FOLDERS)),
             check("mounts", self._mounts),
             check("units", self._units),
-            check("kernel", self._kernel, detail=kernel_state.unseen()),
+            check("kernel", self._kernel),
         ]
 
     def _marker(self) -> Finding:
@@ -113,7 +113,10 @@ class Verifier:
         if before is None:
             raise NotExamined("the baseline of an older agent has no kernel state")
         now = kernel_state.observe(self.deadline)
-        return len(now), kernel_state.differences(before, now)
+        found, unseen = kernel_state.differences(before, now), kernel_state.unseen(before)
+        if unseen and not found:
+            raise NotExamined(unseen)
+        return len(now), found
 
     def _units(self) -> Finding:
         now = units.present(self.deadline)
