@@ -36,7 +36,7 @@ class CycleOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Tenth:
+class CycleDurations:
     """The durations of one tenth of the cycles, in milliseconds."""
 
     cycles: int
@@ -160,7 +160,7 @@ class Cycler:
         creates, cycles = sorted(self.creates), sorted(self.cycles)
         per_second = len(cycles) / (now - self.tenth_begun)
         shares = [_share(values, share) * 1000 for values in (creates, cycles) for share in (0.5, 0.99)]
-        print(json.dumps(asdict(Tenth(len(cycles), per_second, self.repeated, *shares))), flush=True)
+        print(json.dumps(asdict(CycleDurations(len(cycles), per_second, self.repeated, *shares))), flush=True)
         self.creates, self.cycles, self.repeated, self.tenth_begun = [], [], 0, now
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from benchmarks import REPOSITORY
-from benchmarks.cycler import CycleOrder, Tenth
+from benchmarks.cycler import CycleDurations, CycleOrder
 from benchmarks.database import superuser
 from benchmarks.figures import Figure, Size
 from benchmarks.processes import resident_megabytes
@@ -28,7 +28,7 @@ tenth of the cycles ends; the second tenth is the base (the first warms up). Del
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    tenth: Tenth
+    tenth: CycleDurations
     megabytes: dict[str, float]  # of api and worker
     database_megabytes: float
 
@@ -67,7 +67,7 @@ def measure(size: Size, **settings: str) -> list[Sample]:
         sandbox.offer()
         with sandbox.simulated_fleet(NODES), cycling(sandbox, size.cycles) as process:
             for line in process.stdout or ():
-                samples.append(_sample(server, Tenth(**json.loads(line))))
+                samples.append(_sample(server, CycleDurations(**json.loads(line))))
                 if not size.quick:
                     print(f"  tenth {len(samples)}: {samples[-1]}", file=sys.stderr, flush=True)
     if len(samples) != 10:
@@ -75,7 +75,7 @@ def measure(size: Size, **settings: str) -> list[Sample]:
     return samples
 
 
-def _sample(server: RunningServer, tenth: Tenth) -> Sample:
+def _sample(server: RunningServer, tenth: CycleDurations) -> Sample:
     megabytes = {name: sum(map(resident_megabytes, server.children(name))) for name in ("api", "worker")}
     with superuser(server) as connection:
         row = connection.execute("SELECT pg_database_size('gpuaas') / 1e6").fetchone()

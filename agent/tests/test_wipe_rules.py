@@ -170,10 +170,10 @@ def test_a_check_says_whether_it_looked() -> None:
     def did_not_look() -> tuple[int, list[str]]:
         raise NotExamined("nobody said what to expect")
 
-    def could_not_look() -> tuple[int, list[str]]:
+    def examine_in_vain() -> tuple[int, list[str]]:
         raise OSError(5, "I/O error")
 
-    checks = [check("a", lambda: (3, [])), check("b", did_not_look), check("c", could_not_look)]
+    checks = [check("a", lambda: (3, [])), check("b", did_not_look), check("c", examine_in_vain)]
     assert [(one.status, one.clean, one.examined) for one in checks] == [
         ("clean", True, 3),
         ("not_examined", False, 0),

@@ -65,7 +65,7 @@ class HostRelease:
             ]
         plan.steps += [
             Step("end_replaced", lambda: wiper.end_replaced(deadline)),
-            Step("end_strangers", lambda: f"{self.end_foreign_processes(deadline)} ended"),
+            Step("end_foreign_processes", lambda: f"{self.end_foreign_processes(deadline)} ended"),
             Step("empty_scratch", wiper.empty_scratch),
             Step("restore_kernel", lambda: wiper.restore_kernel(deadline)),
             Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),

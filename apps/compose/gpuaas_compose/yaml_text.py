@@ -1,6 +1,6 @@
 """A YAML text as plain data, with the place of everything in it.
 
-The text is a stranger's. PyYAML only splits it into events; what they mean is decided here: no tags (which make objects),
+The text is not trusted. PyYAML only splits it into events; what they mean is decided here: no tags (which make objects),
 no key twice, and a plain word is a word, be it `yes`, `12:30` or a date. Compose files use anchors and merge keys; they
 are taken, and what they repeat counts as if it were written out, so that a few lines cannot grow without bound.
 """
@@ -77,7 +77,7 @@ def spell(path: Path) -> str:
 
 
 def printable(text: str, most: int = 60) -> str:
-    """Return a stranger's text as it may be shown: one line, no control characters, bounded."""
+    """Return an untrusted text as it may be shown: one line, no control characters, bounded."""
     clean = HOSTILE.sub("?", text.replace("\n", " ").replace("\t", " "))
     return clean if len(clean) <= most else f"{clean[: most - 3]}..."
 

@@ -103,14 +103,14 @@ class IdentityGate:
             scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
                 raise Problem("token_invalid", "Authorization must be `Bearer`, a space, and the token.")
-            return await self._believe(token, shown_certificate(request), again)
+            return await self._authenticate_token(token, shown_certificate(request), again)
         except Problem as problem:
             if problem.kind.status in (401, 403):
                 await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
             raise
 
     async def _by_cookie(self, request: Request, secret: CookieSecret) -> Principal:
-        """The user of the browser session, if one of our own pages made the browser send the request."""
+        """Return the user of the browser session, if one of our own pages made the browser send the request."""
         refuse_forged(request, secret, self._platform.settings.public_url)
         name, now, sessions = secret.digest.hex(), self._platform.clock(), self._directory.sessions
         session = await sessions.get(name)
@@ -127,10 +127,10 @@ class IdentityGate:
 
     async def principal_of(self, token: str, shown: ShownCertificate) -> Principal:
         """Tell whose token it is, for callers who sent it in another way than this API's header (the registry's)."""
-        return await self._believe(token, shown)
+        return await self._authenticate_token(token, shown)
 
-    async def _believe(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
-        """The principal of a token, if the token is genuine and nothing has ended it since.
+    async def _authenticate_token(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
+        """Return the principal of a token, if the token is genuine and nothing has ended it since.
 
         `again`: it was accepted before it expired, so its expiry alone does not end it.
         """
@@ -158,7 +158,7 @@ class IdentityGate:
         return principal
 
     async def _requested_target(self, request: Request, rule: Rule) -> CallTarget | None:
-        """The project or tenant in the path, or None. A malformed id never reaches the database."""
+        """Return the project or tenant in the path, or None. A malformed id never reaches the database."""
         if rule.level is Level.PROJECT:
             project_id = request.path_params.get("project_id", "")
             return await self._directory.projects.get(project_id) if is_id("prj", project_id) else None

@@ -83,15 +83,15 @@ class Throttle:
 class Denials:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._strangers = Throttle()
+        self._unauthenticated = Throttle()
         self._callers = Throttle(most=MOST_OF_CALLERS)
 
     async def write(self, actor: Actor, entry: AuditEntry, why: str) -> None:
         """Write the denial in a transaction of its own. Unauthenticated callers are told apart by their address."""
         metrics.denials.labels(why).inc()
-        stranger = actor.kind == "anonymous"
-        key = (actor.address if stranger else actor.id, entry.action, why)
-        left_out = (self._strangers if stranger else self._callers).admit(key, self._platform.clock())
+        unauthenticated = actor.kind == "anonymous"
+        key = (actor.address if unauthenticated else actor.id, entry.action, why)
+        left_out = (self._unauthenticated if unauthenticated else self._callers).admit(key, self._platform.clock())
         if left_out is None:
             return
         details = entry.details | {"why": why} | ({"left_out": left_out} if left_out else {})

@@ -35,8 +35,8 @@ class PlacementRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A request in the terms of its SKU."""
+class _ResolvedRequest:
+    """A placement request after its SKU was looked up."""
 
     sku: RequestedSku
     gpu_count: int
@@ -75,14 +75,14 @@ async def claim(tx: Tx, request: PlacementRequest, unproven_most: int) -> Claim:
     )
     await tx.check_replay()
     sku, gpu_count = sku_choose(await asked_sku.fetchone(), request.sku, request.gpu_count)
-    placements = await _place(tx, _Wanted(sku, gpu_count, request.count), offers)
+    placements = await _place(tx, _ResolvedRequest(sku, gpu_count, request.count), offers)
     claimed = [(new_id("alc"), placement) for placement in placements]
     queries.claims_insert(tx.later, request.tenant_id, claimed, sku.shape == "baremetal", tx.now)
     _count_against_quota(tx, request, gpu_count * request.count, unproven_most)
     return Claim(request, sku, gpu_count, claimed)
 
 
-async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> list[Placement]:
+async def _place(tx: Tx, resolved: _ResolvedRequest, first: AsyncCursor[OfferedSlot]) -> list[Placement]:
     """Try what nobody else has locked; then, before the refusal, wait for locks. Others' changes make it look again.
 
     Before it waits it unlocks everything, also after a look that found nothing: a node whose fit went away at that moment
@@ -93,43 +93,43 @@ async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> li
     for _ in range(MOST_ATTEMPTS):
         if cursor is None:
             cursor = await offer_queries.offers_ask(
-                tx.connection, wanted.requirements, wanted.gpu_count, wanted.count, wait_for_locks
+                tx.connection, resolved.requirements, resolved.gpu_count, resolved.count, wait_for_locks
             )
-        offered, cursor = await offer_queries.offers_read(cursor, wanted.gpu_count), None
-        placements = scheduler.place(offered.nodes, wanted.gpu_count, wanted.count)
+        offered, cursor = await offer_queries.offers_read(cursor, resolved.gpu_count), None
+        placements = scheduler.place(offered.nodes, resolved.gpu_count, resolved.count)
         if placements is not None:
             if offered.misfits:
-                await _heal(tx, offered.misfits)
+                await _rebuild_index(tx, offered.misfits)
             return placements
         await offer_queries.offers_unlock(tx.connection)
         if offered.misfits:
-            await _heal(tx, offered.misfits)
+            await _rebuild_index(tx, offered.misfits)
             await offer_queries.offers_begin(
                 tx.connection
-            )  # a new savepoint, so that the next unlock keeps the healed index
+            )  # a new savepoint, so that the next unlock keeps the rebuilt index
             continue
         if wait_for_locks and not offered.stale:
             break
         # What we waited for was taken. Look at what is free now; otherwise callers that never wait would always be first.
         wait_for_locks = not wait_for_locks
-    raise await _refusal(tx, wanted)
+    raise await _refusal(tx, resolved)
 
 
-async def _refusal(tx: Tx, wanted: _Wanted) -> Problem:
-    shortage = await offer_queries.shortage(tx.connection, wanted.requirements, wanted.gpu_count, wanted.count)
-    details: dict[str, object] = {"sku": wanted.sku.name, "gpu_count": wanted.gpu_count, "count": wanted.count}
+async def _refusal(tx: Tx, resolved: _ResolvedRequest) -> Problem:
+    shortage = await offer_queries.shortage(tx.connection, resolved.requirements, resolved.gpu_count, resolved.count)
+    details: dict[str, object] = {"sku": resolved.sku.name, "gpu_count": resolved.gpu_count, "count": resolved.count}
     detail = scheduler.refusal_detail(shortage)
     if shortage.below_grade:
-        details["wipe_grade"] = grade = wanted.requirements.wipe_grade
-        by = f"SKU {wanted.sku.name}" if wanted.sku.wipe_grade == grade else "tenant"
+        details["wipe_grade"] = grade = resolved.requirements.wipe_grade
+        by = f"SKU {resolved.sku.name}" if resolved.sku.wipe_grade == grade else "tenant"
         detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
     elif shortage.drives_kept:
-        detail = f"Nodes are free, but they do not erase drives, and SKU {wanted.sku.name} requires erased drives."
+        detail = f"Nodes are free, but they do not erase drives, and SKU {resolved.sku.name} requires erased drives."
     return Problem(scheduler.refusal(shortage), detail, details)
 
 
-async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
-    """Rebuild the index of these nodes, which offered what they do not have: nobody must be sent there again."""
+async def _rebuild_index(tx: Tx, node_ids: Sequence[str]) -> None:
+    """Rebuild the scheduler's index of nodes that offered what they do not have, so that no request tries them again."""
     log.warning("the scheduler's index was wrong, rebuilding it", extra={"nodes": list(node_ids)})
     await queries.nodes_lock(tx.connection, node_ids)
     await queries.refit(tx.connection, node_ids)

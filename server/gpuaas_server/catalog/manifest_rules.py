@@ -40,7 +40,7 @@ def _repeated(path: Path, items: list[Json]) -> Iterator[Complaint]:
         seen.add(item["key"])
 
 
-def _strangers(path: Path, items: list[Json], keys: list[str]) -> Iterator[Complaint]:
+def _unknown_components(path: Path, items: list[Json], keys: list[str]) -> Iterator[Complaint]:
     for index, item in enumerate(items):
         if item["component"] not in keys:
             yield (*path, index, "component"), f"There is no component {item['component']}."
@@ -194,10 +194,10 @@ _CHECKS: tuple[tuple[tuple[str, ...], Callable[[Json], Iterable[Complaint]]], ..
         profile_complaints,
     ),
     (("probes",), lambda m: _repeated(("probes",), m.get("probes", []))),
-    (("probes", "components"), lambda m: _strangers(("probes",), m.get("probes", []), _keys(m))),
+    (("probes", "components"), lambda m: _unknown_components(("probes",), m.get("probes", []), _keys(m))),
     (("probes", "footprint"), _probes),
     (("ui",), lambda m: _repeated(("ui", "endpoints"), _endpoints(m))),
-    (("ui", "components"), lambda m: _strangers(("ui", "endpoints"), _endpoints(m), _keys(m))),
+    (("ui", "components"), lambda m: _unknown_components(("ui", "endpoints"), _endpoints(m), _keys(m))),
     (("metering",), lambda m: _repeated(("metering",), m.get("metering", []))),
     (("metering", "components", "runtime_profile"), metering_complaints),
     (("secrets",), lambda m: _repeated(("secrets",), m.get("secrets", []))),

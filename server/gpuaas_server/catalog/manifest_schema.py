@@ -1,7 +1,7 @@
 """The committed JSON Schema of manifests (app-manifest.schema.json in this folder), the schema of an app's inputs, and the
 values that people give for them.
 
-Patterns run in linear time, nothing is fetched, and the schema of a stranger may not refer to itself: with references a
+Patterns run in linear time, nothing is fetched, and an untrusted schema may not refer to itself: with references a
 few lines can describe work without end.
 """
 

@@ -1,6 +1,6 @@
 """A manifest's text as plain data, with the place of everything in it. JSON is YAML, so this reads both.
 
-The text is a stranger's. PyYAML only splits it into events; what they mean is decided here, as in JSON: no anchors (which
+The text is not trusted. PyYAML only splits it into events; what they mean is decided here, as in JSON: no anchors (which
 grow without bound), no tags (which make objects), no key twice, and a plain word is a word, be it `yes`, `12:30` or a date.
 """
 

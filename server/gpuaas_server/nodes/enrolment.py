@@ -70,7 +70,7 @@ async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
 
 
 async def node_enrol(tx: Tx, body: Enrol, nonce: str, key_life: timedelta) -> str:
-    """Return the node's id. The nonce is stored only with a good token: strangers cannot fill the table."""
+    """Return the node's id. The nonce is stored only with a good token: unauthenticated callers cannot fill the table."""
     node_id = await _trade(tx, body, tx.now + key_life)
     if not await queries.nonces_insert(tx.connection, [(ENROLLING, bytes.fromhex(nonce))], tx.now):
         raise Problem("agent_replay")

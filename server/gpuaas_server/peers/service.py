@@ -78,13 +78,13 @@ class PeerServer:
             async with asyncio.timeout(MEET_SECONDS):
                 reader, writer = await asyncio.open_connection(host, int(port), ssl=context, limit=LONGEST)
                 channel = StreamChannel(reader, writer)
-                return channel, await self._introduce(channel, kind, subject)
+                return channel, await self._request_subject(channel, kind, subject)
         except (OSError, TimeoutError, ValueError) as error:
             log.warning("another api process cannot be reached; see GPUAAS_PEER_BIND", extra={"peer": address})
             raise ChannelClosed from error
 
-    async def _introduce(self, channel: StreamChannel, kind: str, subject: str) -> Message:
-        """Ask for the subject, and return the answer. A channel that comes to nothing is not left open."""
+    async def _request_subject(self, channel: StreamChannel, kind: str, subject: str) -> Message:
+        """Ask for the subject, and return the answer. The channel is closed if this fails."""
         try:
             await channel.send({"kind": kind, "subject": subject, "proof": self._proof(kind, subject)})
             return await channel.receive()

@@ -35,8 +35,8 @@ class TlsFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What the certificate should be like."""
+class _CertificateSpec:
+    """What the server's certificate must contain, and who signs it."""
 
     names: list[str]
     authority: PublishedKey  # that signs now
@@ -70,48 +70,48 @@ async def ensure_server_certificate(platform: Platform, names: list[str], direct
     authority = keys.signer(trusted, now)
     older = [key for key in trusted if key.kid < authority.kid]
     life = timedelta(days=platform.settings.tls_certificate_days)
-    wanted = _Wanted(names, authority, older, trusted, life)
+    spec = _CertificateSpec(names, authority, older, trusted, life)
     files = server_files(directory)
-    if not await asyncio.to_thread(_are_good, files, wanted, now):
+    if not await asyncio.to_thread(_are_good, files, spec, now):
         private = {key.kid: key for key in await keys.live_keys(platform, "tls_ca")}
-        await asyncio.to_thread(_renew, files, wanted, private, now)
+        await asyncio.to_thread(_renew, files, spec, private, now)
     return files
 
 
-def _are_good(files: TlsFiles, wanted: _Wanted, now: datetime) -> bool:
-    if not (files.chain_path.exists() and files.ca_path.exists()) or files.ca_path.read_text() != _bundle(
-        wanted.trusted
-    ):
+def _are_good(files: TlsFiles, spec: _CertificateSpec, now: datetime) -> bool:
+    if not (files.chain_path.exists() and files.ca_path.exists()) or files.ca_path.read_text() != _bundle(spec.trusted):
         return False
-    older = [_certificate(key) for key in wanted.older]
-    chain, authority = files.chain_path.read_text(), _certificate(wanted.authority)
-    return tls_authority.still_good(chain, authority, older, wanted.names, wanted.life, now)
+    older = [_certificate(key) for key in spec.older]
+    chain, authority = files.chain_path.read_text(), _certificate(spec.authority)
+    return tls_authority.still_good(chain, authority, older, spec.names, spec.life, now)
 
 
-def _renew(files: TlsFiles, wanted: _Wanted, private: dict[str, PlatformKey], now: datetime) -> None:
+def _renew(files: TlsFiles, spec: _CertificateSpec, private: dict[str, PlatformKey], now: datetime) -> None:
     """Renew the files, one process at a time: several may share the directory."""
     directory = files.chain_path.parent
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(directory / ".lock"):
-        if _are_good(files, wanted, now):
+        if _are_good(files, spec, now):
             return
         own = ec.generate_private_key(ec.SECP256R1())
-        chain = _chain(wanted, private, own.public_key(), now)
+        chain = _chain(spec, private, own.public_key(), now)
         encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         key_text = own.private_bytes(encoding, form, serialization.NoEncryption()).decode()
-        replace_file(files.ca_path, _bundle(wanted.trusted), 0o644)
+        replace_file(files.ca_path, _bundle(spec.trusted), 0o644)
         replace_file(files.chain_path, chain + key_text, 0o600)
         for name in ("server.crt", "server.key"):  # of an older release
             (directory / name).unlink(missing_ok=True)
 
 
-def _chain(wanted: _Wanted, private: dict[str, PlatformKey], public: ec.EllipticCurvePublicKey, now: datetime) -> str:
-    authority_text = _certificate(wanted.authority)
-    signing = _authority_key(private[wanted.authority.kid])
-    chain = tls_authority.server_certificate(authority_text, signing, public, wanted.names, now, wanted.life)
-    for successor, key in pairwise([wanted.authority, *wanted.older]):
+def _chain(
+    spec: _CertificateSpec, private: dict[str, PlatformKey], public: ec.EllipticCurvePublicKey, now: datetime
+) -> str:
+    authority_text = _certificate(spec.authority)
+    signing = _authority_key(private[spec.authority.kid])
+    chain = tls_authority.server_certificate(authority_text, signing, public, spec.names, now, spec.life)
+    for successor, key in pairwise([spec.authority, *spec.older]):
         older = (_certificate(key), _authority_key(private[key.kid]))
-        chain += tls_authority.cross_certificate(_certificate(successor), *older, now, wanted.life)
+        chain += tls_authority.cross_certificate(_certificate(successor), *older, now, spec.life)
     return chain
 
 

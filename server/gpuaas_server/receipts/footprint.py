@@ -1,6 +1,6 @@
 """A footprint as a host takes it: plain names, straight paths, ports with their protocol. Pure.
 
-The host checks the same again: neither side trusts the other with a stranger's text.
+The host checks the same again: neither side relies on the other to check an untrusted text.
 """
 
 import hashlib

@@ -34,8 +34,8 @@ class Leftover:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """A host that could not be looked at, and why."""
+class UnexaminedHost:
+    """A host that could not be examined, and why."""
 
     receipt_id: str
     allocation_id: str
@@ -52,7 +52,7 @@ class ReceiptsVerdict:
 
     waiting: bool
     left: list[Leftover] = field(default_factory=list)
-    failed: list[Unseen] = field(default_factory=list)
+    failed: list[UnexaminedHost] = field(default_factory=list)
     until: datetime | None = None
 
 
@@ -175,7 +175,7 @@ def _verdict(rows: Sequence[ReceiptRow]) -> ReceiptsVerdict:
     ]
     unseen = (row for row in rows if row.status == "unseen")
     return ReceiptsVerdict(
-        False, left, [Unseen(row.id, row.allocation_id, row.code or "", row.message or "") for row in unseen]
+        False, left, [UnexaminedHost(row.id, row.allocation_id, row.code or "", row.message or "") for row in unseen]
     )
 
 

@@ -12,8 +12,8 @@ from gpuaas_server.terminals.relay import Relay
 KIND = "terminal"
 
 
-class Occupied(ChannelClosed):
-    """The holder answers that somebody is at the terminal already."""
+class TerminalOccupied(ChannelClosed):
+    """Raised when another person is connected to the terminal already."""
 
 
 class RelayServer(PeerServer):
@@ -25,11 +25,11 @@ class RelayServer(PeerServer):
         self.offer(KIND, self._join)
 
     async def dial(self, address: str, terminal_id: str) -> StreamChannel:
-        """Open a channel to the holder's process. Raise Occupied, or ChannelClosed when it does not know the terminal."""
+        """Open a channel to the holder's process. Raise TerminalOccupied, or ChannelClosed if it has no such terminal."""
         channel, answer = await self.call(address, KIND, terminal_id)
         if not isinstance(answer, dict) or answer.get("type") != "joined":
             await channel.close()
-            raise Occupied if isinstance(answer, dict) and answer.get("occupied") else ChannelClosed
+            raise TerminalOccupied if isinstance(answer, dict) and answer.get("occupied") else ChannelClosed
         return channel
 
     async def _join(self, terminal_id: str, channel: StreamChannel) -> None:

@@ -17,7 +17,7 @@ from gpuaas_server.terminals import holder_lease, service
 from gpuaas_server.terminals.channels import Channel, ChannelClosed, StreamChannel
 from gpuaas_server.terminals.machine import End, end
 from gpuaas_server.terminals.relay import AWAY, GOODBYE_SECONDS, Relay, resize_of
-from gpuaas_server.terminals.relay_server import Occupied, RelayServer
+from gpuaas_server.terminals.relay_server import RelayServer, TerminalOccupied
 from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.terminals.service import stored_end
 
@@ -104,7 +104,7 @@ async def _join_remote(
     """Join the person with a terminal whose relay is in another process, at the holder's address."""
     try:
         holder = await relay_server.dial(address, row.id)
-    except Occupied:
+    except TerminalOccupied:
         return await _refuse_person(person, OCCUPIED)
     except ChannelClosed:
         return await _report_unreachable(platform, row, person)

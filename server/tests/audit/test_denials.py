@@ -60,7 +60,7 @@ async def test_a_flood_of_strangers_leaves_no_refusal_of_a_known_caller_out(
 ) -> None:
     platform.clock = lambda: NOON
     denials = Denials(platform)
-    monkeypatch.setattr(denials, "_strangers", Throttle(rows_a_minute=2, most=10))
+    monkeypatch.setattr(denials, "_unauthenticated", Throttle(rows_a_minute=2, most=10))
     stranger = Actor("", "anonymous", "anonymous", None, "correlation", "", "")
     for number in range(50):
         caller = replace(stranger, address=f"192.0.2.{number}")

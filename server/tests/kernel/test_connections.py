@@ -5,12 +5,12 @@ import random
 import pytest
 
 from gpuaas_server.kernel.http import connections
-from gpuaas_server.kernel.http.connections import ADDRESS_FULL, FULL, STRANGERS_FULL, Connection, ConnectionLimits
+from gpuaas_server.kernel.http.connections import ADDRESS_FULL, FULL, UNAUTHENTICATED_FULL, Connection, ConnectionLimits
 from gpuaas_server.kernel.networks import Networks, network_of, normal_address
 
 
-def table(total: int = 100, strangers: int = 100, address: int = 100) -> connections.ConnectionTable:
-    return connections.ConnectionTable(ConnectionLimits(total, strangers, address))
+def table(total: int = 100, unauthenticated: int = 100, address: int = 100) -> connections.ConnectionTable:
+    return connections.ConnectionTable(ConnectionLimits(total, unauthenticated, address))
 
 
 def come(made: connections.ConnectionTable, address: str, idle_for: float | None = None) -> Connection:
@@ -78,11 +78,11 @@ def test_authenticated_connections_are_never_evicted() -> None:
 
 
 def test_strangers_have_a_limit_of_their_own() -> None:
-    made = table(total=10, strangers=2)
+    made = table(total=10, unauthenticated=2)
     come(made, "192.0.2.1")
     come(made, "192.0.2.2")
     refused = come(made, "192.0.2.3")
-    assert refused.refusal is STRANGERS_FULL
+    assert refused.refusal is UNAUTHENTICATED_FULL
     assert (made.open, made.refusing) == (2, 1)
     refused.close()
     refused.close()
@@ -96,11 +96,11 @@ def test_bodies_of_strangers_are_bounded_by_address_and_in_all() -> None:
     assert not same.take_body(1)
     others = [come(made, f"192.0.2.{n}") for n in range(2, 9)]
     taken = [other.take_body(connections.ADDRESS_BODY_BYTES) for other in others]
-    assert sum(taken) == connections.STRANGERS_BODY_BYTES // connections.ADDRESS_BODY_BYTES - 1
+    assert sum(taken) == connections.UNAUTHENTICATED_BODY_BYTES // connections.ADDRESS_BODY_BYTES - 1
     one.release_body()
     assert same.take_body(1)
     same.authenticate()
-    assert same.take_body(connections.STRANGERS_BODY_BYTES)
+    assert same.take_body(connections.UNAUTHENTICATED_BODY_BYTES)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -21,12 +21,12 @@ from gpuaas_server.kernel.networks import network_of
 # at once would evict each other.
 EVICTABLE_AFTER_SECONDS = 2.0
 EVICTION_CANDIDATES = 32
-# When the process is full, an address with so many strangers has to make room for others before that.
+# When the process is full, an address with so many unauthenticated connections has to make room for others before that.
 CROWD = 64
 # At most so many connections are refused with a problem document at the same time; further ones are closed without an answer.
 MOST_REFUSALS_AT_ONCE = 64
-# Bodies are read before anybody is authenticated, so strangers may keep only so much of our memory, in all and by address.
-STRANGERS_BODY_BYTES = 64 << 20
+# Bodies are read before authentication. These limit the memory that unauthenticated clients may use, in all and by address.
+UNAUTHENTICATED_BODY_BYTES = 64 << 20
 ADDRESS_BODY_BYTES = 16 << 20
 RETRY_SECONDS = "2"
 
@@ -54,7 +54,7 @@ class Refusal:
 
 
 FULL = Refusal("full", "unavailable", "This api process has as many connections as it can serve.", True)
-STRANGERS_FULL = Refusal(
+UNAUTHENTICATED_FULL = Refusal(
     "unauthenticated_full", "unavailable", "Too many connections wait for their first authenticated request.", True
 )
 ADDRESS_FULL = Refusal(
@@ -83,7 +83,7 @@ class Connection:
         if not self.authenticated:
             self.authenticated = True
             if self.table is not None:
-                self.table.forget_stranger(self)
+                self.table.forget_unauthenticated(self)
 
     def close(self) -> None:
         """Remove a connection that has ended. Repeating it is no error."""
@@ -104,7 +104,7 @@ class Connection:
 class _Network:
     """What the unauthenticated connections of one address use."""
 
-    strangers: dict[Connection, None] = field(default_factory=dict)
+    unauthenticated: dict[Connection, None] = field(default_factory=dict)
     body_bytes: int = 0
 
 
@@ -118,13 +118,13 @@ class ConnectionTable:
         self.limits = limits
         self.open = 0
         self.refusing = 0
-        self._strangers: dict[Connection, None] = {}  # oldest first
+        self._unauthenticated: dict[Connection, None] = {}  # oldest first
         self._networks: dict[str, _Network] = {}
         self._body_bytes = 0
 
     @property
     def unauthenticated(self) -> int:
-        return len(self._strangers)
+        return len(self._unauthenticated)
 
     def add(self, connection: Connection) -> None:
         """Count a new connection, of which only the peer is known. It may get a refusal, and is counted apart then."""
@@ -132,7 +132,7 @@ class ConnectionTable:
         connection.refusal = self._room()
         if connection.refusal is None:
             self.open += 1
-            self._strangers[connection] = None
+            self._unauthenticated[connection] = None
         else:
             self._count_refused(connection)
 
@@ -143,19 +143,25 @@ class ConnectionTable:
         name = network_of(connection.client[0])
         known = self._networks.get(name)
         most = self.limits.per_address
-        if known is not None and len(known.strangers) >= most and not self._evict_one(known.strangers, most + 1):
+        if (
+            known is not None
+            and len(known.unauthenticated) >= most
+            and not self._evict_one(known.unauthenticated, most + 1)
+        ):
             self._uncount(connection)
             connection.refusal = ADDRESS_FULL
             self._count_refused(connection)
             return
         connection.network = name
-        self._networks.setdefault(name, _Network()).strangers[connection] = None
+        self._networks.setdefault(name, _Network()).unauthenticated[connection] = None
 
     def _room(self) -> Refusal | None:
-        if self.open >= self.limits.connections and not self._evict_one(self._strangers, CROWD):
+        if self.open >= self.limits.connections and not self._evict_one(self._unauthenticated, CROWD):
             return FULL
-        if len(self._strangers) >= self.limits.unauthenticated and not self._evict_one(self._strangers, CROWD):
-            return STRANGERS_FULL
+        if len(self._unauthenticated) >= self.limits.unauthenticated and not self._evict_one(
+            self._unauthenticated, CROWD
+        ):
+            return UNAUTHENTICATED_FULL
         return None
 
     def _count_refused(self, connection: Connection) -> None:
@@ -163,20 +169,20 @@ class ConnectionTable:
         if connection.refusal is not None:
             metrics.connections_refused.labels(connection.refusal.reason).inc()
 
-    def forget_stranger(self, connection: Connection) -> None:
+    def forget_unauthenticated(self, connection: Connection) -> None:
         """Stop counting it against its address: it was authenticated, or has ended."""
-        self._strangers.pop(connection, None)
+        self._unauthenticated.pop(connection, None)
         self.release_body(connection)
         network = self._networks.get(connection.network)
         if network is not None:
-            network.strangers.pop(connection, None)
-            if not network.strangers:
+            network.unauthenticated.pop(connection, None)
+            if not network.unauthenticated:
                 del self._networks[connection.network]
         connection.network = ""
 
     def _uncount(self, connection: Connection) -> None:
         self.open -= 1
-        self.forget_stranger(connection)
+        self.forget_unauthenticated(connection)
 
     def remove(self, connection: Connection) -> None:
         if connection.refusal is not None:
@@ -187,7 +193,7 @@ class ConnectionTable:
     def take_body(self, connection: Connection, count: int) -> bool:
         network = self._networks.get(connection.network)
         ours = 0 if network is None else network.body_bytes
-        if self._body_bytes + count > STRANGERS_BODY_BYTES or ours + count > ADDRESS_BODY_BYTES:
+        if self._body_bytes + count > UNAUTHENTICATED_BODY_BYTES or ours + count > ADDRESS_BODY_BYTES:
             return False
         self._body_bytes += count
         connection.body_bytes += count
@@ -202,12 +208,12 @@ class ConnectionTable:
         self._body_bytes -= connection.body_bytes
         connection.body_bytes = 0
 
-    def _evict_one(self, strangers: dict[Connection, None], crowd: int) -> bool:
+    def _evict_one(self, unauthenticated: dict[Connection, None], crowd: int) -> bool:
         """Close the oldest idle unauthenticated connection for a new one; False when there is none."""
         old = time.monotonic() - EVICTABLE_AFTER_SECONDS
-        for connection in list(islice(strangers, EVICTION_CANDIDATES)):
+        for connection in list(islice(unauthenticated, EVICTION_CANDIDATES)):
             network = self._networks.get(connection.network)
-            is_old = connection.opened_at <= old or (network is not None and len(network.strangers) >= crowd)
+            is_old = connection.opened_at <= old or (network is not None and len(network.unauthenticated) >= crowd)
             if is_old and connection.evict is not None and connection.evict():
                 connection.close()
                 metrics.connections_refused.labels("evicted").inc()

@@ -38,7 +38,7 @@ TOO_MANY_FIELDS = Refusal("too_many_fields", "header_too_large", f"A header may 
 MALFORMED = Refusal("malformed", "malformed_request", "The bytes cannot be read as HTTP/1.1.")
 FRAMING = Refusal("framing", "malformed_request", "The body consists almost only of chunk framing.")
 PIPELINED = Refusal("pipelined", "malformed_request", f"At most {MOST_PIPELINED} requests may wait on a connection.")
-STRANGERS_BODIES = Refusal("bodies_full", "unavailable", "Too many request bodies wait for authentication.", True)
+UNAUTHENTICATED_BODIES = Refusal("bodies_full", "unavailable", "Too many request bodies wait for authentication.", True)
 UNREAD_BODY = Refusal("unread_body", "body_too_large", "The unread rest of the body is too large.")
 HEADER_LATE = Refusal("header_late", "request_timeout", "The header was not complete in time.")
 BODY_LATE = Refusal("body_late", "request_timeout", "The body arrived too slowly.")
@@ -238,7 +238,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._payload += len(body)
         if not self._connection.authenticated and not self._connection.take_body(len(body)):
-            raise _RequestRefused(STRANGERS_BODIES)
+            raise _RequestRefused(UNAUTHENTICATED_BODIES)
         if self.cycle is not None and self.cycle.response_complete:
             self._unread += len(body)
             if self._unread > self._bounds.body_bytes:
