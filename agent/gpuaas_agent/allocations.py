@@ -111,7 +111,7 @@ class AllocationLedger:
                     self._unconfirmed.discard(allocation_id)
 
     def is_confirmed(self, allocation_id: str) -> bool:
-        """Whether the platform signed the record of this allocation."""
+        """Tell whether the platform signed the record of this allocation."""
         with self._lock:
             return allocation_id in self._records and allocation_id not in self._unconfirmed
 
@@ -229,7 +229,7 @@ def revoked_keys(record: AllocationRecord, grants: Iterable[Grant]) -> list[str]
 
 
 def revokes_access(record: AllocationRecord, access: AccessSpec) -> bool:
-    """Whether this change revokes access that the last signed task still granted."""
+    """Tell whether this change revokes access that the last signed task still granted."""
     envelopes = [envelope for envelope in record.envelopes if envelope is not None]
     if len(envelopes) < len(record.proofs):
         return True

@@ -73,5 +73,5 @@ def read_statement(statement: object, task_keys: dict[str, bytes]) -> Anchors:
 
 
 def is_newer(received: Anchors, known: Anchors) -> bool:
-    """Whether the received anchors should replace the known ones: they are newer and different."""
+    """Tell whether the received anchors should replace the known ones: they are newer and different."""
     return received.issued_at_ms > known.issued_at_ms and set(received.digests) != set(known.digests)

@@ -30,7 +30,7 @@ class KeyLife:
     ends: float | None = None
 
     def is_due(self, now: float) -> bool:
-        """Whether the key must be renewed: two thirds of its life are over, or its end is unknown."""
+        """Tell whether the key must be renewed: two thirds of its life are over, or its end is unknown."""
         if self.begins is None or self.ends is None:
             return True
         return now >= self.begins + (self.ends - self.begins) * 2 / 3

@@ -214,7 +214,7 @@ def _members_named(reason: HealthReason, name_of: NameOf) -> str | None:
 
 
 def _runtime_version(instance: Instance) -> str:
-    """The version that runs, and the one that the manifest declares if that is another."""
+    """Return the version that runs, and the one that the manifest declares if that is another."""
     runs, declared = instance.runtime_version or "-", instance.declared_runtime_version
     return runs if declared in (None, runs) else f"{runs} (declared: {declared})"
 

@@ -70,7 +70,7 @@ class TokenStore(Protocol):
     """A store that several processes share, so that only one of them uses each refresh token."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """While the block runs, no other process renews the token."""
+        """Lock the token: while the block runs, no other process renews it."""
         ...
 
     def load(self) -> Token | None: ...

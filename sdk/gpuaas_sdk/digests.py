@@ -15,7 +15,7 @@ def is_digest(value: object) -> TypeGuard[str]:
 
 
 def digest_bytes(digest: str) -> bytes:
-    """The 32 bytes of the digest. Raises ValueError for any other text."""
+    """Return the 32 bytes of the digest. Raises ValueError for any other text."""
     if not is_digest(digest):
         raise ValueError("not a sha256 digest")
     return bytes.fromhex(digest.removeprefix("sha256:"))

@@ -21,7 +21,7 @@ class FileRange:
     _file: FileIO | None = field(default=None, repr=False)
 
     def read(self, most: int) -> bytes:
-        """The next bytes, or none at the end. Then the file is closed."""
+        """Return the next bytes, or none at the end. Then the file is closed."""
         if self._file is None:
             self._file = FileIO(self.source)
             self._file.seek(self.offset)

@@ -57,7 +57,7 @@ def sign_image(repository: Repository, digest: str, key: ec.EllipticCurvePrivate
 
 
 def payload_of(reference: str, digest: str) -> bytes:
-    """The payload that is signed for an image. `reference` is the image's name without tag and digest."""
+    """Return the payload that is signed for an image. `reference` is the image's name without tag and digest."""
     identity = {"docker-reference": reference}
     critical = {"identity": identity, "image": {"docker-manifest-digest": digest}, "type": KIND}
     return _compact({"critical": critical, "optional": None})

@@ -52,12 +52,12 @@ def _query_value(value: str | int | bool | datetime | Sequence[str]) -> str | in
 
 
 def if_match(generation: int | None) -> dict[str, str]:
-    """The header that allows a change only while the generation is still the one that was read."""
+    """Return the header that allows a change only while the generation is still the one that was read."""
     return {} if generation is None else {"If-Match": f'"{generation}"'}
 
 
 def wait_timeout(wait: int | None) -> float | None:
-    """The timeout of a long poll that the server may hold open for `wait` seconds; None means the client's default."""
+    """Return the timeout of a long poll that the server may hold open for `wait` seconds; None means the client's default."""
     return wait + WAIT_MARGIN_SECONDS if wait else None
 
 
@@ -104,7 +104,7 @@ def _default_context(scheme: str, named: tuple[str | None, ...]) -> ssl.SSLConte
 def verification(
     base_url: str, ca_file: str | Path | None, certificate: ClientCertificate | None = None
 ) -> Verification:
-    """How the client verifies the server. Raises ValueError for an address over which the token would leak."""
+    """Return how the client verifies the server. Raises ValueError for an address over which the token would leak."""
     url = httpx.URL(base_url)
     loopback = _is_loopback(url.host)
     if url.scheme not in ("http", "https") or not url.host:
@@ -121,7 +121,7 @@ def verification(
 def unreachable(
     error: httpx.TransportError, correlation_id: str, address: str, certificate: ClientCertificate | None = None
 ) -> Unreachable:
-    """`certificate` is the one that was presented. A server that refuses it closes the connection without a reason."""
+    """Return the error of a failed connection. `certificate` was presented; a server that refuses one gives no reason."""
     untrusted = _untrusted(error)
     if untrusted is not None:
         detail = f"The certificate of {address} is not trusted: {untrusted}."

@@ -166,7 +166,7 @@ def build_app(platform: Platform) -> FastAPI:
 
 
 def _offline_reference(app: FastAPI) -> None:
-    """The API reference page works without internet: its assets come from a wheel."""
+    """Serve the API reference page with assets from a wheel, so that it works without internet."""
     spec = find_spec("fastapi_offline")
     if spec is None or spec.origin is None:
         return

@@ -62,7 +62,7 @@ UNCOUNTED = frozenset({"app_usage", "audit", "catalog", "controller", "evidence"
 
 
 def call_of(action: str, collections: Set[str]) -> str:
-    """`collections`: the path segments of the API, which say how much of a name is the noun."""
+    """Name the call. `collections` are the path segments of the API, which say how much of a name is the noun."""
     if action in NAMED:
         return NAMED[action]
     noun, verb = _split(action, collections)
@@ -88,7 +88,7 @@ def _split(action: str, collections: Set[str]) -> tuple[str, str]:
 
 
 def _method(rest: str) -> str:
-    """`member_list` is `members`, `member_show` is `member`, `member_set` is `set_member`."""
+    """Name the method: `member_list` is `members`, `member_show` is `member`, `member_set` is `set_member`."""
     part, _, verb = rest.rpartition("_")
     if not part or verb not in PART_VERBS:
         return rest

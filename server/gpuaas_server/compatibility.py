@@ -27,7 +27,7 @@ def breaking_changes(old: Document, new: Document) -> list[str]:
 
 
 def _operation(methods: Document, method: str) -> Document:
-    """An operation with the parameters that its path gives to all methods."""
+    """Return an operation with the parameters that its path gives to all methods."""
     parameters = [*methods.get("parameters", []), *methods[method].get("parameters", [])]
     return {**methods[method], "parameters": parameters}
 
@@ -48,7 +48,7 @@ class _ContractComparison:
         ]
 
     def _security_breaks(self, name: str, old: Document, new: Document) -> list[str]:
-        """Every way to authenticate that was enough must still be."""
+        """List breaks: every way to authenticate that was enough must still be enough."""
         enough = _security(self._new, new)
         return [
             f"{name}: {' and '.join(sorted(way)) or 'no credential'} is no longer enough"
@@ -118,7 +118,7 @@ def _name_breaks(name: str, old: Document, new: Document) -> list[str]:
 
 
 def _security(document: Document, operation: Document) -> list[set[str]]:
-    """The ways to authenticate, each as the schemes that it needs together."""
+    """Return the ways to authenticate, each as the schemes that it needs together."""
     ways = operation["security"] if "security" in operation else document.get("security", [])
     return [set(way) for way in ways] or [set()]
 

@@ -22,7 +22,7 @@ from gpuaas_server.kernel.wakeups import Wakeups
 
 
 def offline_app() -> FastAPI:
-    """The application without a database: enough to describe itself."""
+    """Return the application without a database: enough to describe itself."""
     url = "postgresql:///nowhere"
     platform = Platform(Settings(), Database(url, 2), Wakeups(url), Sealer(bytes(32)))
     return build_app(platform)

@@ -60,7 +60,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _summary(description: str) -> str:
-    """The first clause of the description: "List the allocations of the project, newest first"."""
+    """Return the first clause of the description: "List the allocations of the project, newest first"."""
     first = re.split(r"[.:;](?=\s|$)", description, maxsplit=1)[0]
     return " ".join(first.split())
 
@@ -83,7 +83,7 @@ def _security(action: str) -> list[dict[str, list[str]]]:
 
 
 def _on_the_wire(schema: dict[str, Any]) -> dict[str, Any]:
-    """A header or query parameter may be absent, but there is no null to send in its place."""
+    """Drop null from a header or query parameter: it may be absent, but there is no null to send in its place."""
     choices: list[dict[str, Any]] = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) != 1:
         return schema

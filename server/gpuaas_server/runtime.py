@@ -50,7 +50,7 @@ async def running_platform(
 
 
 async def _refuse_old_schema(platform: Platform) -> None:
-    """An older schema lacks what this version asks for. A newer one is that of an upgrade under way, which must fit both."""
+    """Refuse an older schema, which lacks what this version needs. A newer one is of an upgrade, and must fit both."""
     async with platform.database.connection(NOBODY) as connection:
         migrated = await fetch_value(connection, bool, "SELECT to_regclass('alembic_version') IS NOT NULL")
         found = await fetch_value(connection, str, "SELECT version_num FROM alembic_version") if migrated else None

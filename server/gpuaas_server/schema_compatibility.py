@@ -123,14 +123,14 @@ class SchemaComparison:
         return found + self._unfit_others(sent.get("additionalProperties", True), others, where)
 
     def _unsure_fields(self, sent: Schema, accepted: Schema, where: str) -> list[str]:
-        """Fields that the receiver needs and the sender may leave out."""
+        """Return the fields that the receiver needs and the sender may leave out."""
         needed = set(accepted.get("required", ())) - set(sent.get("required", ()))
         if self.direction == "response":  # a removed field is reported as removed
             needed &= sent.get("properties", {}).keys()
         return [self._say(f"{where}.{name}", "it is required now", "it may be missing now") for name in sorted(needed)]
 
     def _unfit_others(self, sent: Any, accepted: Any, where: str) -> list[str]:
-        """Fields that have no name in the schema: those of a dictionary."""
+        """Return the fields that have no name in the schema: those of a dictionary."""
         if accepted is True or accepted == {} or sent is False:
             return []
         if accepted is False:
@@ -142,7 +142,7 @@ class SchemaComparison:
 
 
 def _as_schema(schema: Any) -> Schema:
-    """`true` and an absent schema take everything, `false` takes nothing."""
+    """Return the schema: `true` and an absent schema take everything, `false` takes nothing."""
     if isinstance(schema, dict):
         return schema
     return {} if schema is not False else {"enum": []}

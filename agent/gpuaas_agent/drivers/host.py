@@ -270,7 +270,7 @@ class HostDriver:
         )
 
     def _is_anothers(self, allocation_id: str) -> bool:
-        """Whether the host now serves another allocation; a late deprovision must not affect its tenant. A record that the
+        """Tell whether the host now serves another allocation; a late deprovision must not affect its tenant. A record that the
         platform did not sign does not count: a tenant could plant it to keep their access.
         """
         record = self._ledger.get(allocation_id)

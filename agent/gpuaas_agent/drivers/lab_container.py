@@ -62,7 +62,7 @@ class LabContainerDriver:
                 log.error("slice_not_restarted", slice=slice_.name, code=problem.code)
 
     def idle(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing: there is nothing to prepare."""
 
     def expire_grants(self, context: TaskContext) -> None:
         with self._access:

@@ -54,13 +54,13 @@ class Baseline:
     live: LiveState
 
     def knows_process(self, process: processes.Process) -> bool:
-        """Whether the baseline has this very process, or, after a reboot of the host, one of the same kind."""
+        """Tell whether the baseline has this very process, or, after a reboot of the host, one of the same kind."""
         if self.live.boot_id == processes.boot_id():
             return process.instance in self.live.instances
         return process.likeness in self.live.likenesses
 
     def explains_process(self, process: processes.Process) -> bool:
-        """Whether the baseline has this process or one of the same kind, such as a restarted service."""
+        """Tell whether the baseline has this process or one of the same kind, such as a restarted service."""
         return process.instance in self.live.instances or process.likeness in self.live.likenesses
 
 

@@ -31,7 +31,7 @@ def block_devices(sysfs: Path = SYSFS) -> Iterator[str]:
 
 
 def is_kernels_own(path: str, status: os.stat_result, sysfs: Path = SYSFS) -> bool:
-    """Whether the kernel itself gives this device this node. Removing such a node would hide the device, not remove it."""
+    """Tell whether the kernel itself gives this device this node. Removing such a node would hide the device, not remove it."""
     kinds = {stat.S_IFBLK: "block", stat.S_IFCHR: "char"}
     kind = kinds.get(stat.S_IFMT(status.st_mode))
     if kind is None:

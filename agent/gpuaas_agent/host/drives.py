@@ -32,7 +32,7 @@ def expected(*given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_here(device: str) -> bool:
-    """Whether the drive exists. Any error but "no such file" raises: it does not prove absence."""
+    """Tell whether the drive exists. Any error but "no such file" raises: it does not prove absence."""
     try:
         return stat.S_ISBLK(os.stat(device).st_mode)
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def erase(device: str, deadline: Deadline) -> None:
 
 
 def holds(device: str, source: str) -> bool:
-    """Whether the source of a mount is the drive or one of its partitions."""
+    """Tell whether the source of a mount is the drive or one of its partitions."""
     return re.fullmatch(re.escape(device) + r"(p\d+)?", source) is not None
 
 

@@ -37,7 +37,7 @@ class HostBaseline:
         return mount.label in self.baseline.live.mounts
 
     def has_path(self, path: str) -> bool:
-        """Whether the path existed. Files in /run and in scratch folders are not in the manifest; the folders always exist."""
+        """Tell whether the path existed. The manifest has no files of /run and scratch folders; the folders always exist."""
         folder, _, name = path.rpartition("/")
         if (
             path in self.provisioned

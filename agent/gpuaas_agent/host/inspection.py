@@ -291,7 +291,7 @@ class Inspection:
         return frozenset(uid for name, uid, _ in named if uid and not self._was_there(name))
 
     def _was_there(self, user: str) -> bool:
-        """Whether an account existed before; the platform itself creates the login user."""
+        """Tell whether an account existed before; the platform itself creates the login user."""
         return user == self.login_user or self.target.baseline.has_user(user)
 
 

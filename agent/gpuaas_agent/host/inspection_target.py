@@ -26,7 +26,7 @@ class InspectionBaseline(Protocol):
     def has_path(self, path: str) -> bool: ...
 
     def has_same_file(self, path: str) -> bool:
-        """Whether the file existed with the same content as now."""
+        """Tell whether the file existed with the same content as now."""
 
     def has_user(self, name: str) -> bool: ...
 

@@ -81,7 +81,7 @@ def differences(before: frozenset[str], now: frozenset[str]) -> list[str]:
 
 
 def may_load_modules(status: str) -> bool:
-    """Whether this host can load kernel modules, from the capabilities in /proc/1/status."""
+    """Tell whether this host can load kernel modules, from the capabilities in /proc/1/status."""
     bounds = [line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:")]
     return any(int(bound, 16) >> _CAP_SYS_MODULE & 1 for bound in bounds)
 

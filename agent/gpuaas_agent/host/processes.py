@@ -99,7 +99,7 @@ def foreign(known: Callable[[Process], bool]) -> list[Process]:
 
 
 def _is_ours(process: Process, by_pid: dict[int, Process]) -> bool:
-    """Whether a process is the agent, its ancestor or its descendant."""
+    """Tell whether a process is the agent, its ancestor or its descendant."""
     agent = os.getpid()
     return agent in _line_of(process.pid, by_pid) or process.pid in _line_of(agent, by_pid)
 

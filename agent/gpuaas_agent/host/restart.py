@@ -76,14 +76,14 @@ class WipeProgressStore:
 
 
 def has_restarted(progress: WipeProgress) -> bool:
-    """Whether the host restarted after the wipe requested it. A power cut before the request does not count: that boot
+    """Tell whether the host restarted after the wipe requested it. A power cut before the request does not count: that boot
     started from files that the tenant left.
     """
     return progress.attempts > 0 and progress.boot_id != processes.boot_id()
 
 
 def has_booted_since(progress: WipeProgress | None) -> bool:
-    """Whether the host booted again after the wipe ended, for example after a power cut."""
+    """Tell whether the host booted again after the wipe ended, for example after a power cut."""
     return progress is not None and progress.ended_in not in ("", processes.boot_id())
 
 

@@ -109,7 +109,7 @@ def _has_auth_info(pid: int) -> bool:
 
 
 def is_authenticated_by(line: str, serials: Collection[int], keys: Collection[str]) -> bool:
-    """Whether a line of authentication information, `publickey TYPE BASE64`, names one of these serials or keys."""
+    """Tell whether a line of authentication information, `publickey TYPE BASE64`, names one of these serials or keys."""
     method, _, identity = line.strip().partition(" ")
     if method != "publickey":
         return False
@@ -148,7 +148,7 @@ def connection_of(process: Process, processes: Sequence[Process]) -> int | None:
 
 
 def _is_of_root(process: Process | None) -> bool:
-    """Whether the parent is root's sshd or init; a tenant's own program named `sshd` has no such parent."""
+    """Tell whether the parent is root's sshd or init; a tenant's own program named `sshd` has no such parent."""
     return process is not None and process.uid == 0 and (process.pid == 1 or process.name.startswith("sshd"))
 
 

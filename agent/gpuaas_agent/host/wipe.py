@@ -182,7 +182,7 @@ _RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user"
 
 
 def is_run_leftover(name: str) -> bool:
-    """Whether a new entry in /run is a leftover, and not one that the system itself creates."""
+    """Tell whether a new entry in /run is a leftover, and not one that the system itself creates."""
     return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
 
 

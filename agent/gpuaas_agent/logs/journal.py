@@ -228,7 +228,7 @@ def _command(journal: Journal, spec: LogSpec, *, backwards: bool) -> list[str]:
 
 
 def _pattern(unit: str) -> str:
-    """A template unit matches its instances, as in the footprint."""
+    """Return a unit's pattern. A template unit matches its instances, as in the footprint."""
     return unit.replace("@.", "@*.")
 
 

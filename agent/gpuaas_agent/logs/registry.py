@@ -153,7 +153,7 @@ class LogRegistry:
 
 
 def _after(spec: LogSpec, portion: Portion) -> LogSpec:
-    """The spec of what comes after the portion: forwards, in full portions."""
+    """Return the spec of what comes after the portion: forwards, in full portions."""
     following = replace(spec, order="oldest", limit=MOST_LINES)
     return following if not portion.lines else replace(following, cursor=portion.lines[-1].cursor)
 

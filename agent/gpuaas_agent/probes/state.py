@@ -51,7 +51,7 @@ def next_state(probe: Probe, state: ProbeState, answer: Answer, running_for: flo
 
 
 def is_finished(probe: Probe, state: ProbeState) -> bool:
-    """Whether the probe need not run any more. A probe without liveness ends when its start is decided."""
+    """Tell whether the probe need not run any more. A probe without liveness ends when its start is decided."""
     return not probe.liveness and state.status != "pending"
 
 

@@ -22,7 +22,7 @@ CACHE = Path("/var/cache/gpuaas-catalogue")
 
 
 def image_cache() -> BuildCache:
-    """Where images are kept: GPUAAS_CATALOGUE_CACHE, or /var/cache/gpuaas-catalogue."""
+    """Returns where images are kept: GPUAAS_CATALOGUE_CACHE, or /var/cache/gpuaas-catalogue."""
     return BuildCache(Path(os.environ.get("GPUAAS_CATALOGUE_CACHE") or CACHE))
 
 

@@ -109,7 +109,7 @@ class Consistency:
                     self._in_service(service.name, "volumes", message)
 
     def _gpus(self) -> None:
-        """Each service gets GPUs of its own, so none is left beside one that has all."""
+        """Checks that each service gets GPUs of its own, so that none is left beside one that has all."""
         first: dict[str | None, Service] = {}
         for service in self.services.values():
             if service.gpus:

@@ -69,7 +69,7 @@ class Containers(AppController):
         await _report_usage(ctx)
 
     async def drain(self, ctx: Context) -> None:
-        """A container is asked to end and has its time to do so: it finishes what it does and takes no more."""
+        """Asks each container to end and gives it its time to do so: it finishes what it does and takes no more."""
         await self.stop(ctx)
         for member in ctx.members:
             ctx.set_member_status(member, "drained")

@@ -27,7 +27,7 @@ class ContainerEnvironment:
 
 
 def environment_of(container: MemberContainer) -> ContainerEnvironment:
-    """The mark lets the platform find the container's processes at a teardown."""
+    """Returns the environment, with the mark by which the platform finds the container's processes at a teardown."""
     variables = [(name, check_text(value, f"The variable {name}")) for name, value in container.profile.env]
     variables += [("GPUAAS_INSTANCE", container.instance_id), *gpu_variables(container.gpus)]
     lines = [f"{name}={value}\n" for name, value in variables if _fits_line(value)]
@@ -71,7 +71,7 @@ def _limits(profile: RuntimeProfile) -> list[str]:
 
 
 def _volumes(names: MemberNames, profile: RuntimeProfile) -> list[str]:
-    """The engine makes a volume when it is first used, as a folder that belongs to the container's user."""
+    """Returns the volumes. The engine makes one at its first use, as a folder that belongs to the container's user."""
     return [
         f"--volume={names.volume(one.key)}:{one.path}:{'ro' if one.read_only else 'rw'},nodev,nosuid"
         for one in profile.volumes
@@ -79,7 +79,7 @@ def _volumes(names: MemberNames, profile: RuntimeProfile) -> list[str]:
 
 
 def _program(profile: RuntimeProfile, reference: str) -> list[str]:
-    """The first word of `command` is the entry point; the engine takes the others as arguments."""
+    """Returns entry point and arguments: the first word of `command` is the entry point, the others are arguments."""
     words = [check_text(one, "An argument") for one in (*(profile.command or ()), *(profile.args or ()))]
     if profile.command:
         return [f"--entrypoint={_json_list(words[: len(profile.command)])}", reference, *words[len(profile.command) :]]

@@ -32,5 +32,5 @@ async def _given_texts(ctx: Context, member: ControllerMember) -> list[str]:
 
 
 def may_have_secrets(ctx: Context) -> bool:
-    """Whether a container of this version or of the previous one reads secrets."""
+    """Tells whether a container of this version or of the previous one reads secrets."""
     return any(manifest.get("secrets") for manifest in (ctx.manifest, ctx.instance.version.manifest))

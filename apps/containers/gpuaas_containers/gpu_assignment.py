@@ -89,7 +89,7 @@ def gpus_of_member(member_id: str, claims: Sequence[GpuClaim], there: Sequence[i
 
 
 def _count(profile: RuntimeProfile, of_allocation: int) -> int:
-    """All means those of the allocation, not those that happen to be there."""
+    """Returns the number of GPUs. All means those of the allocation, not those that happen to be there."""
     return of_allocation if profile.gpus is None else profile.gpus
 
 

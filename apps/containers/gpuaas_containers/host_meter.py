@@ -83,7 +83,7 @@ def _unit(names: MemberNames, instance_id: str) -> str:
 
 
 def _timer(names: MemberNames) -> str:
-    """The timer runs while the container's unit does."""
+    """Returns the unit of the timer, which runs while the container's unit does."""
     lines = [
         "[Unit]",
         f"Description=Counts for {names.unit}",

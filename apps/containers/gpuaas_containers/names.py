@@ -81,7 +81,7 @@ class MemberNames:
         return f"{self.folder}/signature.json"
 
     def file(self, digest: str, unpack: bool) -> str:
-        """Where the host keeps a published file, or the content of an archive, that the container reads."""
+        """Returns where the host keeps a published file, or the content of an archive, that the container reads."""
         return f"{self.folder}/files/{digest.removeprefix('sha256:')[:32]}{'.content' if unpack else ''}"
 
     @property
@@ -95,7 +95,7 @@ class MemberNames:
         return f"{self.name[: len(_PREFIX) + _INSTANCE_PART]}-{self.name[-_MEMBER_PART:]}"
 
     def secret(self, key: str, version: int) -> str:
-        """The engine's name of one value of a secret; 64 characters are the most that it takes."""
+        """Returns the engine's name of one value of a secret; 64 characters are the most that it takes."""
         return f"{self.secrets}.{hashlib.sha256(key.encode()).hexdigest()[:12]}.{version}"
 
     @property
@@ -104,5 +104,5 @@ class MemberNames:
         return f"{self.folder}/secrets"
 
     def volume(self, key: str) -> str:
-        """A dot is in no component's key, so that the volumes of a member are known by what is before it."""
+        """Returns the volume's name. A component's key has no dot, so that what is before a dot tells the member."""
         return f"{self.shared or self.name}.{key}"

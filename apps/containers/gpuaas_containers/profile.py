@@ -163,7 +163,7 @@ def _words(profile: Json, field: str, schema: object, inputs: Json) -> tuple[str
 
 
 def _resolve(value: object, schema: object, inputs: Json) -> str | None:
-    """The text itself, or the answer that it refers to. Where the answer is absent, so is the value."""
+    """Returns the text itself, or the answer that it refers to. Where the answer is absent, so is the value."""
     if not isinstance(value, Mapping):
         return str(value)
     found: object = inputs

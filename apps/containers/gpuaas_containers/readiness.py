@@ -31,7 +31,7 @@ class ReadinessProbe:
     longest: int  # seconds that it may take to pass
 
     def document(self) -> dict[str, object]:
-        """The probe as the host's program reads it."""
+        """Returns the probe as the host's program reads it."""
         return {
             "key": self.key,
             "kind": self.kind,

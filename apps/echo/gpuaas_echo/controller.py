@@ -66,7 +66,7 @@ class Echo(AppController):
 
 
 async def hub_address(ctx: Context) -> str:
-    """An operation on a relay alone has no access to the hub's host; the instance's runtime has the hub's address."""
+    """Returns the hub's address from the instance's runtime: an operation on a relay alone has no access to the hub's host."""
     known = (ctx.instance.runtime or {}).get("hub")
     for hub in ctx.members_of("hub"):
         return f"{(await ctx.host(hub)).address}:{workload.PORTS['hub']}"

@@ -73,7 +73,7 @@ def _project(one: ProjectAccess, user: str, partition: str) -> dict[str, object]
 
 
 def ssh_config(login: LoginHost, instance_name: str) -> str:
-    """A configuration for `ssh` with your own key. The platform signs the key for at most an hour."""
+    """Returns a configuration for `ssh` with your own key. The platform signs the key for at most an hour."""
     lines = [
         f"# POST …/allocations/{login.allocation_id}/ssh-certificates signs ~/.ssh/id_ed25519.pub; its host CA keys go,",
         "# each as a line '@cert-authority * KEY', into ~/.ssh/gpuaas_known_hosts. The certificate works only from the",

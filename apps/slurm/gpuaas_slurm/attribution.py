@@ -47,7 +47,7 @@ async def _read_ended_jobs(cluster: Cluster, since: int) -> list[EndedJob] | Non
 
 
 def usage_runtime(cluster: Cluster) -> dict[str, object]:
-    """What the health check continues from: the usage position, and the owners of current and former accounts."""
+    """Returns what the health check continues from: the usage position, and the owners of current and former accounts."""
     if not cluster.inputs.accounting:
         return {}
     before = cluster.ctx.instance.runtime or {}
@@ -56,7 +56,7 @@ def usage_runtime(cluster: Cluster) -> dict[str, object]:
 
 
 def project_access(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> list[ProjectAccess]:
-    """Members of a project log in on one of their own allocations if it is in the cluster, otherwise on the head node."""
+    """Tells where a project logs in: on one of its own allocations if it is in the cluster, otherwise on the head node."""
     head, leaving = allocation_of(cluster.head), {one.id for one in without}
     remaining = [one for one in cluster.ctx.all_members if one.id not in leaving and not one.host_gone]
     allocations = {one.allocation.project_id: one.allocation.id for one in remaining if one.allocation}

@@ -20,7 +20,7 @@ from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
 
 
 def missing(host_status: Path) -> list[str]:
-    """The packages that apt would install on such a host, as NAME=VERSION."""
+    """Returns the packages that apt would install on such a host, as NAME=VERSION."""
     options = ["-o", f"Dir::State::status={host_status}"]
     names = [*CONTROLLER, *ACCOUNTING]
     shown = _output(["apt-get", *options, "-s", "-q", "-y", "--no-install-recommends", "install", *names])
@@ -46,7 +46,7 @@ def build(host_status: Path, target: Path) -> str:
 
 
 def manifest(digest: str) -> str:
-    """The app's manifest with the digest of the artifact."""
+    """Returns the app's manifest with the digest of the artifact."""
     return files("gpuaas_slurm").joinpath("manifest.yaml").read_text().replace("{digest}", digest)
 
 

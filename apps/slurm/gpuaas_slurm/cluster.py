@@ -70,7 +70,7 @@ class Cluster:
         return self.facts[allocation]
 
     async def conf(self) -> ClusterConf:
-        """The configuration for all hosts. The capabilities of the head node decide for all of them."""
+        """Returns the configuration for all hosts. The capabilities of the head node decide for all of them."""
         facts = await self.host_facts(self.head)
         confine_memory = self.inputs.confine and self.inputs.confine_memory
         if confine_memory and not (facts.memory_bounds and facts.cgroup != "none"):
@@ -90,7 +90,7 @@ class Cluster:
         )
 
     async def munge_key(self, make: bool = False) -> str:
-        """The munge key in base64. Only the head node stores it; the controller keeps it for the time of an operation."""
+        """Returns the munge key in base64. Only the head node stores it; the controller keeps it during an operation."""
         state = await self.heads.state.submit(self.id, None, self._read_state)
         self.facts[allocation_of(self.head)] = state.facts
         if len(base64.b64decode(state.key)) == KEY_BYTES:
@@ -123,7 +123,7 @@ class Cluster:
         return await self.heads.connections.run(self.id, await self.ctx.host(self.head), call)
 
     def shares_host(self, member: ControllerMember) -> bool:
-        """Whether another member of the cluster is on the same host."""
+        """Tells whether another member of the cluster is on the same host."""
         allocation = allocation_of(member)
         return any(
             one.id != member.id and allocation_of(one) == allocation
@@ -133,7 +133,7 @@ class Cluster:
 
 
 def new_key() -> str:
-    """A new munge key in base64."""
+    """Returns a new munge key in base64."""
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 

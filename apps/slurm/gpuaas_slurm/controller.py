@@ -306,7 +306,7 @@ def _refuse_controller(ctx: Context, what: str) -> None:
 
 
 def _one_per_host(members: list[ControllerMember]) -> list[ControllerMember]:
-    """One member for each host, preferably the controller: work for the controller covers a worker on the same host."""
+    """Returns one member of each host, preferably the controller: work for it covers a worker on the same host."""
     chosen: dict[str, ControllerMember] = {}
     for member in sorted(members, key=lambda one: one.component_key != "controller"):
         chosen.setdefault(allocation_of(member), member)

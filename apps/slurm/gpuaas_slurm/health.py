@@ -56,7 +56,7 @@ async def fetch_status(address: str, key: str | None, ended_since: int | None = 
 
 
 def proof(key: str, nonce: str, ended_since: int | None) -> bytes:
-    """The line that authenticates to the status program."""
+    """Returns the line that authenticates to the status program."""
     mac = hmac.new(key.encode(), nonce.encode(), hashlib.sha256).hexdigest()
     return f"{mac} since {ended_since}\n".encode() if ended_since is not None else f"{mac}\n".encode()
 
@@ -75,7 +75,7 @@ def parse_status(document: Mapping[str, object]) -> Status:
 
 
 def assess_health(members: Sequence[InstanceMember], status: Status | str) -> Health:
-    """Without an answering controller, the state of the workers is unknown: they may well be running. Pure."""
+    """Assesses health. Without an answering controller, workers are unknown: they may well be running. Pure."""
     health = Health()
     problem = status if isinstance(status, str) else None if status.answers else "slurmctld does not answer"
     for member in members:
@@ -89,7 +89,7 @@ def assess_health(members: Sequence[InstanceMember], status: Status | str) -> He
 
 
 def updated_runtime(runtime: Mapping[str, object], status: Status | str) -> dict[str, object] | None:
-    """The runtime with the version that the daemon says and the current usage of the accounts, or None when nothing is new.
+    """Returns the runtime with the daemon's version and the current usage of the accounts, or None when nothing is new.
     Counts only grow, so repeating this adds nothing. Pure.
     """
     if isinstance(status, str):

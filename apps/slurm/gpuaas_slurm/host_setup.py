@@ -52,7 +52,7 @@ async def configure(cluster: Cluster, member: ControllerMember, key: str) -> Non
 
 
 async def _host_names(cluster: Cluster, member: ControllerMember) -> ProgramInput:
-    """The entry for the head node in the hosts file of the other hosts."""
+    """Returns the entry for the head node in the hosts file of the other hosts."""
     if allocation_of(member) == allocation_of(cluster.head):
         return {"mark": layout.HOSTS_MARK, "names": {}}
     facts, address = await cluster.host_facts(cluster.head), (await cluster.ctx.host(cluster.head)).address
@@ -72,7 +72,7 @@ async def add_name_on_head(cluster: Cluster, member: ControllerMember) -> None:
 
 
 def units_request(*unit_specs: ProgramInput) -> tuple[str, ProgramInput]:
-    """A call of the program `units` that runs these units."""
+    """Returns a call of the program `units` that runs these units."""
     return "units", {"stamps": layout.STAMPS, "units": unit_specs}
 
 

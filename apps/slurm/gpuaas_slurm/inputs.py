@@ -55,7 +55,7 @@ class Inputs:
 
 
 def _partitions(entries: list[Mapping[str, object]]) -> tuple[Partition, ...]:
-    """Exactly one partition is the default: the one marked so, or the first."""
+    """Returns the partitions, of which exactly one is the default: the one marked so, or the first."""
     names = _unique("partition", entries)
     chosen = next((str(one["name"]) for one in entries if one.get("default")), names[0])
     return tuple(

@@ -104,7 +104,7 @@ async def check_pending_jobs(cluster: Cluster, leaving: list[ControllerMember], 
 
 
 def stranded_by(pending: Sequence[Job], nodes: Sequence[Node], leaving: set[str]) -> list[Job]:
-    """The pending jobs that can run now and could not without the leaving nodes: because of node names, the number of nodes,
+    """Returns pending jobs that can run now and could not without the leaving nodes: because of node names, their number,
     or GPUs per node. Without remaining nodes, all of them. Pure.
     """
     remaining = [one for one in nodes if one.name not in leaving]

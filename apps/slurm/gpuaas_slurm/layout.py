@@ -48,5 +48,5 @@ PACKAGE_USERS = ("slurm", "munge")
 
 
 def node_name(ordinal: int) -> str:
-    """A worker's name in the cluster. Host names may repeat across projects; ordinals of members do not."""
+    """Returns a worker's name in the cluster. Host names may repeat across projects; ordinals of members do not."""
     return f"w{ordinal}"

@@ -42,7 +42,7 @@ Placement = tuple[str, str | None]  # a component, and the allocation that a mem
 
 
 def mode_of(placements: Iterable[Placement]) -> str:
-    """The mode that results from where the members are."""
+    """Returns the mode that results from where the members are."""
     where = [(component, place) for component, place in placements if place is not None]
     controllers = {place for component, place in where if component == "controller"}
     workers = {place for component, place in where if component == "worker"}
@@ -52,7 +52,7 @@ def mode_of(placements: Iterable[Placement]) -> str:
 
 
 def describe_mode(placements: Sequence[Placement], wanted: str | None) -> Mode:
-    """The mode with the operations that are closed in it, including those that the `mode` input closes."""
+    """Returns the mode with the operations that are closed in it, including those that the `mode` input closes."""
     name, closed = mode_of(placements), [*CONTROLLER_STAYS]
     if sum(component == "worker" for component, _ in placements) < 2:
         closed.append(LAST_WORKER)
@@ -74,7 +74,7 @@ def require_mode(wanted: str | None, name: str) -> None:
 
 
 def placements_of(members: Sequence[ControllerMember], without: Sequence[ControllerMember] = ()) -> list[Placement]:
-    """Where the members of an operation's cluster are, without those that leave."""
+    """Returns where the members of an operation's cluster are, without those that leave."""
     gone = {one.id for one in without}
     remaining = [one for one in members if one.id not in gone and one.status != "removing"]
     return [(one.component_key, None if one.allocation is None else one.allocation.id) for one in remaining]
@@ -88,7 +88,7 @@ def require_worker(members: Sequence[ControllerMember], without: Sequence[Contro
 
 
 def mode_of_instance(members: Sequence[InstanceMember], inputs: Mapping[str, object]) -> Mode:
-    """The current mode, for the health check: parallel removals may each have reported a mode that counts the others."""
+    """Returns the current mode for the health check: parallel removals may each have reported one that counts the others."""
     wanted = inputs.get("mode")
     placements = [
         (one.component_key, one.allocation_id) for one in members if one.status not in ("removing", "removed")

@@ -20,7 +20,7 @@ PROGRAM = "slurmctld"
 
 
 def platform_app() -> PlatformApp:
-    """The app, if its packages are at GPUAAS_SLURM_BUNDLE (default: /var/lib/gpuaas-slurm/slurm.tar)."""
+    """Returns the app, if its packages are at GPUAAS_SLURM_BUNDLE (default: /var/lib/gpuaas-slurm/slurm.tar)."""
     bundle = Path(os.environ.get("GPUAAS_SLURM_BUNDLE") or BUNDLE)
     if not bundle.is_file():
         raise AppNotReady(

@@ -26,12 +26,12 @@ class ProjectAccount:
 
 
 def accounts_of(projects: Iterable[ServedProject]) -> tuple[ProjectAccount, ...]:
-    """The account of each project. Its name is stable, because a project's slug never changes."""
+    """Returns the account of each project. Its name is stable, because a project's slug never changes."""
     return tuple(ProjectAccount(one.project_id, one.slug, f"{PREFIX}{one.slug}", one.home) for one in projects)
 
 
 def owners_of(projects: Sequence[ProjectAccount], runtime: Mapping[str, object] | None) -> dict[str, str]:
-    """The project of each account, including projects that the cluster no longer serves: their last jobs may end later.
+    """Returns the project of each account, including projects that the cluster no longer serves: their last jobs may end later.
     The runtime has those.
     """
     before = (runtime or {}).get(OWNERS)
@@ -40,7 +40,7 @@ def owners_of(projects: Sequence[ProjectAccount], runtime: Mapping[str, object] 
 
 
 def project_of(account: str, owners: Mapping[str, str], home: str) -> str:
-    """The project that a job is attributed to, by its account. Accounts from the inputs belong to the cluster's own
+    """Returns the project that a job is attributed to, by its account. Accounts from the inputs belong to the cluster's own
     project.
     """
     return owners.get(account, home)

@@ -12,7 +12,7 @@ from gpuaas_slurm.proof import prove
 
 
 async def rotate(cluster: Cluster) -> None:
-    """A worker that does not answer keeps the old key, which is no longer accepted. Recovering it brings the new one."""
+    """Replaces the key. A worker that does not answer keeps the old one, no longer accepted, until it is recovered."""
     ctx, key = cluster.ctx, new_key()
     cluster.renew_status_key()
     unreachable: list[ControllerMember] = []

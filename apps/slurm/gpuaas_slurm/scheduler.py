@@ -65,7 +65,7 @@ def count_gpus(gres: str) -> int:
 
 
 def expand_hostlist(hostlist: str) -> frozenset[str]:
-    """The names in a host list of Slurm: `w[1-3,7],w12` has five."""
+    """Returns the names in a host list of Slurm: `w[1-3,7],w12` has five."""
     names: set[str] = set()
     for stem, ranges in _HOSTS.findall(hostlist):
         if not ranges:

@@ -48,13 +48,13 @@ def parse_ended_jobs(document: object) -> EndedJobs | None:
 
 
 def usage_position(runtime: Mapping[str, object] | None) -> int:
-    """Where the next check begins: the position in the runtime, or the start of time."""
+    """Returns where the next check begins: the position in the runtime, or the start of time."""
     position = (runtime or {}).get(FROM)
     return position if isinstance(position, int) else 0
 
 
 def next_position(before: int, found: EndedJobs) -> int:
-    """The position after these jobs. If the answer was cut off, the next check begins at its end."""
+    """Returns the position after these jobs. If the answer was cut off, the next check begins at its end."""
     if not found.jobs:
         return before
     last = found.jobs[-1].ended
@@ -122,7 +122,7 @@ class ReportedUsage:
         self._last[instance_id] = health
 
     def find_new(self, instance_id: str, found: Sequence[UsageReport], ended_since: int) -> list[UsageReport]:
-        """The records that are not known to be recorded, after taking the result of the last report into account."""
+        """Returns the records that are not known to be recorded, after taking the result of the last report into account."""
         known = self._keys.setdefault(instance_id, {})
         last = self._last.pop(instance_id, None)
         if last is not None and last.usage_recorded:
@@ -132,7 +132,7 @@ class ReportedUsage:
 
 
 async def read_ended_jobs(host: Host, ended_since: int, seconds: float = 10.0) -> list[EndedJob] | None:
-    """All jobs that ended since then. Waits until no job runs in the accounting, for at most `seconds`."""
+    """Returns all jobs that ended since then. Waits until no job runs in the accounting, for at most `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         found = await query_ended_jobs(host, ended_since)

@@ -39,7 +39,7 @@ async def bring_up(cluster: Cluster, member: ControllerMember, restart: bool = F
 
 
 def gpus_of(member: ControllerMember, facts: Facts) -> tuple[Sequence[str], str]:
-    """The GPUs of the allocation. A host may show more GPUs than belong to the tenant."""
+    """Returns the GPUs of the allocation. A host may show more GPUs than belong to the tenant."""
     if member.allocation is None or not member.allocation.gpu_count:
         return (), ""
     count, found = member.allocation.gpu_count, facts.gpu_devices

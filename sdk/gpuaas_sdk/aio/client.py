@@ -109,7 +109,7 @@ class AsyncClient(CallGroups):
         return await wait_for(predicate, deadline, what=what)
 
     async def websocket_target(self, terminal: Terminal) -> WebSocketTarget:
-        """How to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
+        """Return how to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
         return await self._transport.websocket_target(terminal.stream)
 
     async def close(self) -> None:

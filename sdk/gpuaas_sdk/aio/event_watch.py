@@ -112,7 +112,7 @@ class EventWatch:
 
 
 def _read_event(line: str) -> StreamedEvent:
-    """Each `data` line is one event, which contains its cursor."""
+    """Read one event. Each `data` line is one, and contains its cursor."""
     body = loads(line[5:])
     return StreamedEvent(str(body["cursor"]), body)
 

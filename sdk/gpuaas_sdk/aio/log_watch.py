@@ -96,7 +96,7 @@ def _read(kind: str, body: dict[str, object]) -> LogLine | LinesLeftOut:
 
 
 def _ended(body: dict[str, object]) -> GpuaasError:
-    """The stream ended with a problem, after it had begun well."""
+    """Return the error of a stream that ended with a problem after it had begun well."""
     return ServerFailed(
         Problem(
             code=str(body.get("code") or "log_read_failed"),

@@ -55,7 +55,7 @@ class SourceAddresses:
         return await send(self._known)
 
     def _remember(self, found: Sequence[str]) -> None:
-        """The newest first: hosts in two networks are reached from two addresses, and both stay named."""
+        """Remember the address, newest first. Hosts in two networks are reached from two addresses, and both stay named."""
         self._known = list(dict.fromkeys([*found, *self._known]))[:MOST]
 
 

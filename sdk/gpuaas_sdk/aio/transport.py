@@ -162,7 +162,7 @@ class Transport:
         raise error_from(response)
 
     async def websocket_target(self, path: str) -> WebSocketTarget:
-        """How to open a WebSocket on this path. The server checks the token when it opens."""
+        """Return how to open a WebSocket on this path. The server checks the token when it opens."""
         request = Request(method="GET", path=path)
         headers = {**request.all_headers(await self._token()), "Accept": "*/*"}
         return WebSocketTarget(
@@ -209,5 +209,5 @@ class Transport:
 
 
 def _may_have_arrived(error: GpuaasError) -> bool:
-    """Whether the server may have handled the request although its answer did not arrive."""
+    """Tell whether the server may have handled the request although its answer did not arrive."""
     return not isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout)) and error.status != 429

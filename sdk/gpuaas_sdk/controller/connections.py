@@ -30,7 +30,7 @@ class HostConnections:
         self._lock = asyncio.Lock()
 
     async def get_host(self, allocation_id: str) -> Host:
-        """The host of an allocation. It connects when the first command runs."""
+        """Return the host of an allocation. It connects when the first command runs."""
         certificate = await self._get_certificate(allocation_id)
         if allocation_id not in self._hosts:
             address = certificate.ssh.address
@@ -84,7 +84,7 @@ async def connect_with(certificate: SshCertificate, key: asyncssh.SSHKey) -> asy
 
 
 def validate_address(certificate: SshCertificate) -> SshCertificate:
-    """The address also ends up in configuration files and in commands that people type."""
+    """Check the address, which also ends up in configuration files and in commands that people type."""
     try:
         check_target(certificate.ssh)
     except UnsafeTarget as error:

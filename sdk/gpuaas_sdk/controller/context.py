@@ -95,15 +95,15 @@ class Context:
         return [str(name) for name in named] if self.rotates_secrets and isinstance(named, list) else []
 
     async def secret(self, name: str) -> bytes:
-        """The value of a secret that the manifest declares. Write it to hosts with `host.put`; report it to nobody."""
+        """Return the value of a secret that the manifest declares. Write it to hosts with `host.put`; report it to nobody."""
         return find_secret(await self._read_secrets(), name).value
 
     async def previous_secret(self, name: str) -> bytes | None:
-        """The value that members may still have, while a rotation has not succeeded; None: they have the present one."""
+        """Return the value that members may still have, while a rotation has not succeeded; None: they have the present one."""
         return find_secret(await self._read_secrets(), name).previous
 
     async def secrets(self) -> Mapping[str, AppSecret]:
-        """All secrets of the instance that have a value, by key. One that a person may give and has not is not there."""
+        """Return all secrets of the instance that have a value, by key. One that a person may give and has not is not there."""
         return await self._read_secrets()
 
     async def _read_secrets(self) -> dict[str, AppSecret]:
@@ -134,7 +134,7 @@ class Context:
         return mine if self.member_ids is None else [one for one in mine if one.id in self.member_ids]
 
     def members_of(self, component_key: str) -> list[ControllerMember]:
-        """The members of one component that this operation works on, by ordinal."""
+        """Return the members of one component that this operation works on, by ordinal."""
         return sorted((one for one in self.members if one.component_key == component_key), key=lambda one: one.ordinal)
 
     @property
@@ -148,12 +148,12 @@ class Context:
         return self._find_member(self.operation.new_member_id or self.operation.member_id)
 
     def for_members(self, *members: ControllerMember) -> "Context":
-        """The same operation, restricted to these members. Use it to call one handler from another."""
+        """Return the same operation, restricted to these members. Use it to call one handler from another."""
         member_ids = frozenset(one.id for one in members)
         return Context(self.lease, self.connections, self.step_hook, self.report, member_ids)
 
     async def host(self, member: ControllerMember) -> Host:
-        """The host of a member. It connects when the first command runs."""
+        """Return the host of a member. It connects when the first command runs."""
         if member.host_gone or member.allocation is None:
             raise Failed("host_gone", f"The allocation of {member.name} has ended.", next_step="Remove the member.")
         return await self.connections.get_host(member.allocation.id)
@@ -172,16 +172,16 @@ class Context:
         return PublishedArtifact(self.lease)
 
     def artifact_of(self, digest: str) -> PublishedArtifact:
-        """An artifact of `version` by its digest: its own, an image of a component, or a file of a runtime profile."""
+        """Return an artifact of `version` by its digest: its own, an image of a component, or a file of a runtime profile."""
         return PublishedArtifact(self.lease, digest)
 
     async def fetch_artifact(self) -> bytes:
-        """The published bytes of `version`, if the artifact is a blob. Their digest is checked."""
+        """Return the published bytes of `version`, if the artifact is a blob. Their digest is checked."""
         return await pull_artifact(self.lease)
 
     @asynccontextmanager
     async def step(self, name: str, member: ControllerMember | None = None) -> AsyncIterator[None]:
-        """`async with ctx.step("install"):`. A step must be repeatable: after a crash it runs again, from its beginning."""
+        """Run the block as a step: `async with ctx.step("install"):`. It must be repeatable: after a crash it runs again."""
         self._check_interrupted()
         await self._report_step(name, member, "running")
         self._check_interrupted()
@@ -197,7 +197,7 @@ class Context:
     async def run_once(
         self, name: str, work: Callable[[], Awaitable[object]], member: ControllerMember | None = None
     ) -> None:
-        """`await ctx.run_once("fetch", fetch)`: a step that is skipped when an attempt at this operation has reported it
+        """Run a step (`ctx.run_once("fetch", fetch)`) that is skipped when an attempt at this operation has reported it
         done. Use it for slow work whose result stays. It must be repeatable all the same: a crash may fall between the
         end of the work and its report.
         """
@@ -216,7 +216,7 @@ class Context:
     def set_member_status(
         self, member: ControllerMember, status: str, *, message: str | None = None, detail: Document | None = None
     ) -> None:
-        """`status` is ready, degraded, drained or failed. `detail` is for debugging; the platform does not interpret it."""
+        """Set the status: ready, degraded, drained or failed. `detail` is for debugging; the platform does not interpret it."""
         reported: dict[str, object] = {"member_id": member.id, "status": status}
         if message is not None:
             reported["message"] = one_line(message)
@@ -249,14 +249,14 @@ class Context:
         self.lease.mode = mode.document()
 
     def _check_interrupted(self) -> None:
-        """A handler stops only between two steps."""
+        """Raise if the operation was interrupted or cancelled. A handler stops only between two steps."""
         if self.lease.interrupted:
             raise Interrupted
         if self.lease.cancel_requested:
             raise Failed("cancelled", "The operation was cancelled.", next_step="Request it again when you need it.")
 
     def _is_done(self, name: str, member: ControllerMember | None) -> bool:
-        """Whether this attempt or an earlier one has reported the step done."""
+        """Tell whether this attempt or an earlier one has reported the step done."""
         before = {(one.name, one.member_id) for one in self.operation.steps if one.status == "succeeded"}
         return _step_key(name, member) in before | self.report.done
 

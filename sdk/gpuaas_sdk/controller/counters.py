@@ -99,7 +99,7 @@ class UsageCounters:
         self.positions.setdefault(counter.key, Position(0, at))
 
     def rest(self) -> list[UsageReport]:
-        """Everything that is not known to be recorded, for the last report before the source is removed."""
+        """Return everything that is not known to be recorded, for the last report before the source is removed."""
         kept = [(self._counters[key], one.window) for key, one in self.positions.items()]
         return [*self.usage, *(_report(counter, window) for counter, window in kept if window is not None)]
 
@@ -111,7 +111,7 @@ class UsageCounters:
                 del self.positions[key], self._counters[key]
 
     def document(self) -> dict[str, object]:
-        """What to keep in the runtime, beside the app's own entries. It is short: a runtime has room for 64 KiB."""
+        """Return what to keep in the runtime, beside the app's own entries. It is short: a runtime has room for 64 KiB."""
         groups: dict[tuple[str, str, str], list[object]] = {}
         for key, position in sorted(self.positions.items()):
             counter = self._counters[key]
@@ -135,7 +135,7 @@ def _report(counter: Counter, window: Window) -> UsageReport:
 
 
 def _written(position: Position) -> list[object]:
-    """A position in short: a window ends where the position is."""
+    """Return a position in its short form: a window ends where the position is."""
     window = position.window
     bounds: list[object] = [] if window is None else [window.start, _microseconds(window.since)]
     return [position.value, _microseconds(position.at), *bounds]

@@ -61,7 +61,7 @@ class Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """An unexpected error is reported by its type only, since its text may hold a secret. The log has all of it."""
+    """Describe an error. An unexpected one is named by its type only, since its text may hold a secret; the log has it all."""
     if isinstance(error, Failed):
         return error.failure
     if isinstance(error, GpuaasError):

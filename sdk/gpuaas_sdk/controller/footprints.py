@@ -43,6 +43,6 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _is_covered(path: str, patterns: Sequence[str]) -> bool:
-    """Whether an entry names the path or a folder above it."""
+    """Tell whether an entry names the path or a folder above it."""
     parts = path.split("/")
     return any(_matches("/".join(parts[:end]), patterns) for end in range(2, len(parts) + 1))

@@ -66,7 +66,7 @@ async def _check(app: AppController, client: ControllerClient, short: ServedInst
 
 
 async def _ask(app: AppController, snapshot: InstanceSnapshot) -> Health | None:
-    """The app's answer. Its check reads what a tenant's hosts send, so an error concerns this instance alone."""
+    """Return the app's answer. Its check reads what a tenant's hosts send, so an error concerns this instance alone."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await app.health(snapshot)

@@ -31,12 +31,12 @@ log = logging.getLogger(__name__)
 
 
 def counts_folder(instance_id: str) -> str:
-    """The folder in which a host keeps what it counts for an instance."""
+    """Return the folder in which a host keeps what it counts for an instance."""
     return f"{FOLDER}/{instance_id}"
 
 
 def counts_path(instance_id: str, member_id: str) -> str:
-    """The file in which a host keeps what it counts for a member."""
+    """Return the file in which a host keeps what it counts for a member."""
     return f"{counts_folder(instance_id)}/{member_id}.json"
 
 

@@ -152,7 +152,7 @@ class HostInstaller(ABC):
 
 
 def _download_seconds(document: Mapping[str, object]) -> float:
-    """How long a host may take for a download. The operation's own deadline ends it before."""
+    """Return how long a host may take for a download. The operation's own deadline ends it before."""
     pull = document.get("pull")
     size = pull.get("size_bytes") if isinstance(pull, dict) else None
     return INSTALL_SECONDS + (size or 0) / SLOWEST_DOWNLOAD

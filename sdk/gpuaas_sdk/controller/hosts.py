@@ -36,7 +36,7 @@ class CommandResult:
 
 
 def instance_environment(instance_id: str) -> dict[str, str]:
-    """The variable by which the platform's teardown check finds processes that no unit and no name identifies."""
+    """Return the variable by which the platform's teardown check finds processes that no unit and no name identifies."""
     return {"GPUAAS_INSTANCE": instance_id}
 
 
@@ -105,7 +105,7 @@ class Host(HostInstaller):
         return result
 
     async def has_file(self, path: str, text: str, mode: int = 0o644) -> bool:
-        """Whether the file exists with this content and mode."""
+        """Tell whether the file exists with this content and mode."""
         content = await self.sudo(["cat", "--", path], check=False)
         stat = await self.sudo(["stat", "-c", "%a", "--", path], check=False)
         return content.ok and content.out == text and stat.out.strip() == f"{mode:o}"
@@ -145,7 +145,7 @@ class Host(HostInstaller):
             return self._connection
 
     async def _connect_with_retries(self) -> asyncssh.SSHClientConnection:
-        """An SSH server that reloads its configuration refuses connections for a moment."""
+        """Connect, and try again for a moment: an SSH server that reloads its configuration refuses connections."""
         for _ in range(MAX_REFUSALS):
             with contextlib.suppress(ConnectionRefusedError):
                 return await self._connect()

@@ -36,7 +36,7 @@ class Metrics:
         return self.claims.total() - self.ends.total()
 
     def text(self) -> str:
-        """The counters in the text format of Prometheus."""
+        """Return the counters in the text format of Prometheus."""
         lines = ["# TYPE gpuaas_controller_claims_total counter"]
         lines += [f'gpuaas_controller_claims_total{{kind="{kind}"}} {n}' for kind, n in sorted(self.claims.items())]
         lines.append("# TYPE gpuaas_controller_ends_total counter")

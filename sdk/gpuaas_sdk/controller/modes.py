@@ -27,5 +27,5 @@ class Mode:
     closed: tuple[ClosedOperation, ...] = ()
 
     def document(self) -> Document:
-        """The mode as the API takes it."""
+        """Return the mode as the API takes it."""
         return {"name": self.name, "meaning": self.meaning, "closed": [asdict(one) for one in self.closed]}

@@ -98,7 +98,7 @@ async def serve(app: AppController, settings: ControllerSettings) -> None:
 
 
 def _platform_of(url: str) -> str:
-    """The URL as a log may show it: the part before the host could be a name and a password."""
+    """Return the URL as a log may show it: the part before the host could be a name and a password."""
     found = urlsplit(url)
     return f"platform {found.scheme}://{found.netloc.rpartition('@')[2]}"
 

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def no_step_hook(step: str) -> None:
-    """Does nothing. Only tests use a step hook."""
+    """Do nothing. Only tests use a step hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Replica:
     async def _wait_unless_stopping(
         self, call: Coroutine[object, object, Answer], others: Collection[asyncio.Task[None]] = ()
     ) -> Answer | None:
-        """The answer of the call. None when this replica is stopped, or one of the others has ended, first."""
+        """Return the answer of the call. None when this replica is stopped, or one of the others has ended, first."""
         answer, stopping = asyncio.create_task(call), asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({answer, stopping, *others}, return_when=asyncio.FIRST_COMPLETED)

@@ -18,7 +18,7 @@ def serves_all_apps(app: AppController) -> bool:
 
 
 def title_of(app: AppController) -> str:
-    """What a log calls the apps of the controller."""
+    """Return what a log calls the apps of the controller."""
     return app.slug or "all bound apps"
 
 

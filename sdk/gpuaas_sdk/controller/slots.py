@@ -22,7 +22,7 @@ class Slots:
         return max(1, self.concurrency // 4)
 
     def has_room(self, claimed: Mapping[str, int]) -> bool:
-        """Whether anybody could get a slot. `claimed` counts the operations that run, by tenant."""
+        """Tell whether anybody could get a slot. `claimed` counts the operations that run, by tenant."""
         return sum(claimed.values()) < self.concurrency + self.reserve
 
     def tenants_refused(self, claimed: Mapping[str, int]) -> Sequence[str]:

@@ -74,7 +74,7 @@ async def _report_batch(api: AsyncClient, project_id: str, instance_id: str, bat
 
 
 def _refused_keys(error: GpuaasError) -> Iterator[str]:
-    """The keys that the refusal names: recorded before with other content, or invalid."""
+    """Yield the keys that the refusal names: recorded before with other content, or invalid."""
     keys, faults = error.details.get("source_keys"), error.details.get("faults")
     if error.code == "usage_key_taken" and isinstance(keys, list):
         yield from map(str, keys)

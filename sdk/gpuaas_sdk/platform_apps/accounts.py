@@ -94,7 +94,7 @@ class ControllerAccounts:
         return None
 
     async def _works(self, account_id: str, file: Path) -> bool:
-        """Whether the account can sign in with the stored secret."""
+        """Tell whether the account can sign in with the stored secret."""
         secret = read_secret(file)
         if not secret:
             return False
@@ -117,7 +117,7 @@ class ControllerAccounts:
 
 
 def read_secret(path: Path) -> str:
-    """The stored secret; empty when there is none."""
+    """Return the stored secret; empty when there is none."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:

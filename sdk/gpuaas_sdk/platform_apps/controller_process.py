@@ -65,7 +65,7 @@ async def _wait_for_group(process: Process) -> None:
 
 
 def _is_group_running(group: int) -> bool:
-    """Whether a process of the group runs. One that has ended and that nobody waits for does not."""
+    """Tell whether a process of the group runs. One that has ended and that nobody waits for does not."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

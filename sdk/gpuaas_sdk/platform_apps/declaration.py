@@ -52,7 +52,7 @@ class PlatformApp:
         return self._top_level("display_name", r"(?:(?![\"'#]).)+") or self.title
 
     def digest(self) -> str:
-        """The digest of the artifact: of all bytes of a file, or of the manifest of an image."""
+        """Return the digest of the artifact: of all bytes of a file, or of the manifest of an image."""
         if self.artifact is None:
             raise AppNotReady("It has a manifest and names no artifact.")
         return ImageLayout(self.artifact).digest if self.artifact_kind == "oci" else digest_of(self.artifact)
@@ -61,7 +61,7 @@ class PlatformApp:
         return self.manifest.replace(DIGEST, digest)
 
     def _top_level(self, key: str, value: str = r"[^\s\"'#]+") -> str:
-        """The value of a line of the manifest. Such lines are plain: the platform checks the whole of it."""
+        """Return the value of a line of the manifest. Such lines are plain: the platform checks the whole of it."""
         found = re.search(rf"^{key}:\s*[\"']?({value})", self.manifest, re.MULTILINE)
         return found.group(1).strip() if found else ""
 
@@ -77,7 +77,7 @@ class InstalledApp:
 
 
 def installed_apps(wanted: str) -> list[InstalledApp]:
-    """The apps of installed packages, by name. `wanted` is `all`, `none`, or names separated by commas."""
+    """Return the apps of installed packages, by name. `wanted` is `all`, `none`, or names separated by commas."""
     names = {one.strip() for one in wanted.split(",") if one.strip()}
     if names <= {NONE}:
         return []

@@ -96,7 +96,7 @@ class Publication:
         loop = asyncio.get_running_loop()
 
         def token(scope: str) -> str:
-            """Called in the thread that pushes."""
+            """Return a token. The thread that pushes calls this."""
             asked = asyncio.run_coroutine_threadsafe(self.api.artifacts.registry_token(scope=[scope]), loop)
             return asked.result(TOKEN_SECONDS).token
 

@@ -89,7 +89,7 @@ class PartSender:
 
 
 def _delay(error: GpuaasError, attempt: int) -> float | None:
-    """The seconds until the next attempt; None if none would help. A URL that has expired is replaced by a fresh one."""
+    """Return the seconds until the next attempt; None if none would help. A URL that has expired is replaced by a fresh one."""
     if isinstance(error, Denied) and error.code == "upload_url_refused":
         return 0.0 if attempt <= 2 else None
     if error.code in BUSY and attempt < RETRY.attempts:

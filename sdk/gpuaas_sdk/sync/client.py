@@ -108,7 +108,7 @@ class Client(CallGroups):
         return wait_for(predicate, deadline, what=what)
 
     def websocket_target(self, terminal: Terminal) -> WebSocketTarget:
-        """How to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
+        """Return how to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
         return self._transport.websocket_target(terminal.stream)
 
     def close(self) -> None:

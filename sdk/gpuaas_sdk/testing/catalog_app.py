@@ -134,5 +134,5 @@ class CatalogApp:
 
 
 def as_replica(settings: ControllerSettings, name: str) -> ControllerSettings:
-    """The settings of another replica of the same controller, with the same service account."""
+    """Return the settings of another replica of the same controller, with the same service account."""
     return replace(settings, replica=name)

@@ -55,7 +55,7 @@ class CrashingReplica:
 def crashing_replica(
     app: str, settings: ControllerSettings, folder: Path, at: Sequence[str] = CRASH_POINTS
 ) -> Iterator[CrashingReplica]:
-    """`app` names the class as `module:Class`. Each start of the process makes a new one, without arguments."""
+    """Run a replica that can crash. `app` is `module:Class`; each start of the process makes a new one, without arguments."""
     unknown = set(at) - set(CRASH_POINTS)
     if unknown:
         raise ValueError(f"no such crash point: {', '.join(sorted(unknown))}")

@@ -30,7 +30,7 @@ def free_port(wanted: int | None = None) -> int:
 
 
 def _ports_below_outgoing() -> list[int]:
-    """The ports that may be given out; none where ports cannot be reserved or the range leaves no room."""
+    """Return the ports that may be given out; none where ports cannot be reserved or the range leaves no room."""
     if not CAN_RESERVE:
         return []
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])

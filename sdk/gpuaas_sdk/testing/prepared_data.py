@@ -29,7 +29,7 @@ def copy_prepared_data(directory: Path, settings: dict[str, str], fill: Callable
 
 
 def _filled(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """One process fills it, and the others wait for that."""
+    """Return the filled directory. One process fills it, and the others wait for that."""
     prepared = folder / "prepared"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -87,7 +87,7 @@ class RunningServer:
         return server
 
     def database_url(self) -> str:
-        """The database URL that its api processes use."""
+        """Return the database URL that its api processes use."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             for pid in self.children("api"):
@@ -125,7 +125,7 @@ class RunningServer:
         return Client(self.url, credentials=PasswordCredentials(self.admin_email, self.admin_password))
 
     def children(self, name: str) -> list[int]:
-        """The process ids of a part: api, worker or postgres."""
+        """Return the process ids of a part: api, worker or postgres."""
         found = []
         for pid in _children_of(self.process.pid):
             try:

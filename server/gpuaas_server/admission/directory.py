@@ -106,7 +106,7 @@ class Directory:
         self._keys_read_at = -REMEMBERED_SECONDS
 
     async def claims(self, token: str) -> Claims:
-        """The claims of a genuine token. A signature is checked once; the caller checks the expiry."""
+        """Return the claims of a genuine token. A signature is checked once; the caller checks the expiry."""
         claims = self._tokens.get(token)
         if claims is not None and time.monotonic() - self._keys_read_at < REMEMBERED_SECONDS:
             return claims
@@ -118,7 +118,7 @@ class Directory:
         return claims
 
     async def _key(self, key_id: str) -> Ed25519PublicKey:
-        """The key of this id. An unknown one may have been made by another replica just now: read again, at a bounded rate."""
+        """Return the key of this id. An unknown one may be another replica's new one: read again, at a bounded rate."""
         age = time.monotonic() - self._keys_read_at
         if age >= REMEMBERED_SECONDS or (key_id not in self._keys and age >= UNKNOWN_KEY_PAUSE):
             await self._read_keys()

@@ -188,7 +188,7 @@ class IdentityGate:
         return Admission(actor, principal.database_scope, _caller(principal, target))
 
     async def _with_consent(self, principal: Principal, action: str, target: CallTarget) -> Principal:
-        """The principal as the tenant's consent makes it: a controller in a project that is not its own."""
+        """Return the principal as the tenant's consent makes it: a controller in a project that is not its own."""
         permission = PERMISSION_OF_ACTION.get(action)
         elsewhere = target.project_id is not None and target.project_id not in principal.project_roles
         if permission is None or not elsewhere or not principal.scopes >= CONTROL:

@@ -70,6 +70,6 @@ class Refusals:
 
 
 def _asked_for(request: Request) -> str | None:
-    """The last id in the path, when it looks like one."""
+    """Return the last id in the path, when it looks like one."""
     values = [value for value in request.path_params.values() if isinstance(value, str) and _ID.fullmatch(value)]
     return values[-1] if values else None

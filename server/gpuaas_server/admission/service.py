@@ -8,7 +8,7 @@ __all__ = ["IdentityGate", "may"]
 
 
 def may(principal: Principal, action: str, target: CallTarget) -> bool:
-    """Whether the policy admits the action there. Where the project or tenant is disabled, or to be deleted, it admits only
+    """Tell whether the policy admits the action there. If the project or tenant is disabled, or to be deleted, it admits only
     what ends something.
     """
     if target.deleting and not RULES[action].while_disabled:

@@ -23,7 +23,7 @@ def _intent_path(project_id: str, intent_id: str) -> str:
 
 @contextmanager
 def _storing() -> Iterator[None]:
-    """A disk that fails is a store that is away."""
+    """Raise failures of the disk as a store that is unavailable."""
     try:
         yield
     except OSError as error:
@@ -91,7 +91,7 @@ class DirectoryStore:
         return Ticket("GET", path, True)
 
     async def write(self, project_id: str, intent_id: str, content: AsyncIterator[bytes], admit: Admit) -> Measured:
-        """All of it or nothing: the name appears when the last byte is on the disk. `admit` is asked before bytes are
+        """Write all of it or nothing: the name appears when the last byte is on the disk. `admit` is asked before bytes are
         written, with how many there will be then; it refuses by raising.
         """
         target = self._path(upload_key(project_id, intent_id))

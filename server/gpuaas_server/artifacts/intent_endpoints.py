@@ -38,7 +38,7 @@ _TAKES_BYTES = re.compile(r"/api/v1/projects/[^/]+/publish-intents/[^/]+/(conten
 
 
 def takes_bytes(method: str, path: str) -> bool:
-    """Whether the body is a blob on its way to the store, which has its own limit."""
+    """Tell whether the body is a blob on its way to the store, which has its own limit."""
     return method == "PUT" and _TAKES_BYTES.fullmatch(path) is not None
 
 

@@ -242,7 +242,7 @@ def part_of(descriptor: object) -> Part:
 
 
 def _is_for_linux(descriptor: object) -> bool:
-    """Whether an entry of an index is an image for Linux. One that does not say is taken for one."""
+    """Tell whether an entry of an index is an image for Linux. One that does not say is taken for one."""
     platform = descriptor.get("platform") if isinstance(descriptor, dict) else None
     return not isinstance(platform, dict) or platform.get("os", "linux") == "linux"
 

@@ -225,7 +225,7 @@ def _outcomes(last: Sequence[LastEvidence]) -> dict[tuple[str, str], bool]:
 
 
 async def _is_launched(connection: Connection, row: ArtifactRow) -> bool:
-    """Whether a launch could show something of it: an image, or a file that a version of the project names."""
+    """Tell whether a launch could show something of it: an image, or a file that a version of the project names."""
     return row.kind == "oci" or bool(await artifact_hooks().versions(connection, row.project_id, row.digest, 1))
 
 

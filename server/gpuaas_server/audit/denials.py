@@ -44,7 +44,7 @@ class Throttle:
         return len(self._counts)
 
     def admit(self, key: ThrottleKey, now: datetime) -> int | None:
-        """The number of rows left out before this one; None when this one is left out too."""
+        """Return the number of rows left out before this one; None when this one is left out too."""
         count = self._count(key, now)
         if count.written >= self._rows_a_minute:
             count.left_out += 1

@@ -57,7 +57,7 @@ AUDIT_INSERT = recordset_insert("audit_records", AuditRow)
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, page: PageRequest) -> list[AuditRow]:
-    """The matching rows, newest first. The filter's columns are fixed names of ours; values are parameters."""
+    """Return the matching rows, newest first. The filter's columns are fixed names of ours; values are parameters."""
     clauses, values = ["true"], list[object]()
     for column in AuditFilter.__slots__:
         value = getattr(wanted, column)

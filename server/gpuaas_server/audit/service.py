@@ -39,7 +39,7 @@ async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
 
 
 def retention_show(settings: Settings) -> Retention:
-    """The retention in force: every setting that says for how many days something is kept."""
+    """Return the retention in force: every setting that says for how many days something is kept."""
     return Retention(items=[_period(settings, name) for name in Settings.model_fields if name.endswith(_SUFFIX)])
 
 

@@ -54,7 +54,7 @@ async def offers_ask_by_sku(
 
 
 async def offers_read(offered: AsyncCursor[OfferedSlot], size: int) -> Offers:
-    """The offered nodes, with their free slots."""
+    """Return the offered nodes, with their free slots."""
     free: dict[str, list[FreeSlot]] = {}
     locked = 0
     for row in await offered.fetchall():
@@ -79,7 +79,7 @@ async def offers_unlock(connection: Connection) -> None:
 
 
 async def shortage(connection: Connection, required: Requirements, size: int, count: int) -> Shortage:
-    """The counts behind a refusal. Each stops at what was requested, so that a refusal costs the same in a large fleet."""
+    """Return the counts behind a refusal. Each stops at what was requested, so that a large fleet costs no more."""
     counted = (
         "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
         " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s)"

@@ -128,7 +128,7 @@ async def slot_list(connection: Connection, node_id: str) -> list[SlotRow]:
 
 
 async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> list[SlotUse]:
-    """The GPUs that are present, with the allocation that has each. For platform scopes."""
+    """Return the GPUs that are present, with the allocation that has each. For platform scopes."""
     return await fetch_all(
         connection,
         SlotUse,
@@ -141,7 +141,7 @@ async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> lis
 
 
 async def nodes_with_slots(connection: Connection, status: str, page: PageRequest) -> list[str]:
-    """Nodes that have a slot in this status, newest first. Rare states have an index; of the others a page is soon full."""
+    """Return nodes that have a slot in this status, newest first. Rare states have an index; of others a page is soon full."""
     rare = f" AND status IN {OUT_OF_USE}" if status in OUT_OF_USE else ""
     return await fetch_values(
         connection,
@@ -153,7 +153,7 @@ async def nodes_with_slots(connection: Connection, status: str, page: PageReques
 
 
 async def slots_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostSlot]:
-    """The GPUs of the node, and which of them the allocation has, or had when it ended."""
+    """Return the GPUs of the node, and which of them the allocation has, or had when it ended."""
     return await fetch_all(
         connection,
         HostSlot,
@@ -209,7 +209,7 @@ async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[S
 
 
 async def claimed_nodes(connection: Connection, node_ids: Sequence[str]) -> set[str]:
-    """The nodes with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
+    """Return the nodes with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
     found = await fetch_values(
         connection,
         str,

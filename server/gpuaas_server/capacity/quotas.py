@@ -83,7 +83,7 @@ async def _require_within_tenant(
 async def _store(
     tx: Tx, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], require_match: RequireMatch
 ) -> tuple[QuotaRow, QuotaRow]:
-    """The quota before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
+    """Return the quota before and after. A missing row cannot be locked: if another writes it first, look again, once."""
     for _ in range(2):
         before = await queries.quota_lock(tx.connection, scope_id) or QuotaRow(scope_id)
         require_match(before.generation)
@@ -107,7 +107,7 @@ async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Probl
 
 
 def artifact_bytes_exceeded(scope: str, limit: int, used: int) -> Problem:
-    """The refusal of an upload whose size is not known beforehand."""
+    """Return the refusal of an upload whose size is not known beforehand."""
     details: dict[str, object] = {"quota": "artifact_bytes", "scope": scope, "limit": limit, "used": used}
     said = f"The {scope}'s quota is {limit} bytes of artifacts, and {used} are in use, pushed images included."
     return Problem("quota_exceeded", said, {**details, "raised_by": RAISED_BY[scope]})

@@ -70,7 +70,7 @@ def _groups(free: Iterable[FreeSlot], attribute: str) -> list[list[FreeSlot]]:
 
 
 def _tightest(groups: list[list[FreeSlot]], size: int) -> list[FreeSlot] | None:
-    """The smallest group that is large enough; among equals the one with the lowest slot."""
+    """Return the smallest group that is large enough; among equals the one with the lowest slot."""
     fitting = [group for group in groups if len(group) >= size]
     return min(fitting, key=lambda group: (len(group), group[0].slot_index)) if fitting else None
 
@@ -82,7 +82,7 @@ def spread(free: Sequence[FreeSlot], size: int) -> int:
 
 
 def choose_slots(free: Sequence[FreeSlot], size: int) -> tuple[FreeSlot, ...]:
-    """The slots to take on one node. Across groups, the fullest groups go first, so that few links are cut."""
+    """Return the slots to take on one node. Across groups, the fullest groups go first, so that few links are cut."""
     for attribute in ("nvlink_group", "numa_node"):
         group = _tightest(_groups(free, attribute), size)
         if group is not None:
@@ -94,12 +94,12 @@ def choose_slots(free: Sequence[FreeSlot], size: int) -> tuple[FreeSlot, ...]:
 
 
 def rank(offer: NodeOffer, size: int) -> tuple[int, int, str]:
-    """The rank of a node; smaller is better."""
+    """Return the rank of a node; smaller is better."""
     return (len(offer.free) - size, spread(offer.free, size), offer.node_id)
 
 
 def place(offers: Iterable[NodeOffer], size: int, count: int) -> list[Placement] | None:
-    """`count` placements of `size` GPUs each, one after the other, each in the best place left; all or none."""
+    """Return `count` placements of `size` GPUs each, one after the other, each in the best place left; all or none."""
     queue = [(rank(offer, size), offer) for offer in offers if len(offer.free) >= size]
     heap = [(key, index, offer) for index, (key, offer) in enumerate(queue)]
     heapq.heapify(heap)
@@ -116,7 +116,7 @@ def place(offers: Iterable[NodeOffer], size: int, count: int) -> list[Placement]
 
 
 def refusal(shortage: Shortage) -> str:
-    """The error code for the reason."""
+    """Return the error code for the reason."""
     if shortage.below_grade:
         return "capacity_below_grade"
     if shortage.drives_kept:

@@ -156,7 +156,7 @@ async def slot_list(connection: Connection, node_id: str, caller: Caller = NOBOD
 
 
 async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str, list[MappedSlot]]:
-    """The state of each GPU of the nodes, and its allocation."""
+    """Return the state of each GPU of the nodes, and its allocation."""
     found: dict[str, list[MappedSlot]] = {node_id: [] for node_id in node_ids}
     for row in await queries.slots_of_nodes(connection, node_ids):
         found[row.node_id].append(MappedSlot(**fields_of(row)))
@@ -168,7 +168,7 @@ async def nodes_with_slots(connection: Connection, status: str, page: PageReques
 
 
 async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostGpu]:
-    """The host's GPUs as a tenant may see them: how they are linked, and which are theirs, but not what others do."""
+    """Return the host's GPUs as a tenant may see them: how they are linked, and which are theirs, but not what others do."""
     rows = await queries.slots_beside(connection, allocation_id, node_id)
     return [HostGpu(**fields_of(row)) for row in rows if row.present or row.claimed]
 
@@ -240,14 +240,14 @@ def _slot(row: SlotRow, caller: Caller) -> Slot:
 
 
 def _possible_actions(status: str) -> list[str]:
-    """The actions that the status allows, for any caller; the verbs refuse by the same rule."""
+    """Return the actions that the status allows, for any caller; the verbs refuse by the same rule."""
     if status == "disabled":
         return ["slot_enable"]
     return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
 
 
 async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[ClaimedSlot]]:
-    """The slots that each allocation has, by allocation."""
+    """Return the slots that each allocation has, by allocation."""
     slots: dict[str, list[ClaimedSlot]] = {}
     for row in await queries.claimed_slots(connection, allocation_ids):
         slots.setdefault(row.allocation_id, []).append(row)

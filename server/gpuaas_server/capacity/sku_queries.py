@@ -11,7 +11,7 @@ _SKU = columns_of(SkuRow)
 
 
 async def sku_insert(connection: Connection, row: NewSku) -> SkuRow | None:
-    """The row, or None when the name is taken."""
+    """Return the row, or None when the name is taken."""
     return await fetch_optional(
         connection,
         SkuRow,
@@ -21,7 +21,7 @@ async def sku_insert(connection: Connection, row: NewSku) -> SkuRow | None:
 
 
 async def sku_update(connection: Connection, sku_id: str, changes: dict[str, object]) -> SkuRow | None:
-    """`changes` has columns of ours (from the request schema's fields), never a name that a caller sent."""
+    """Update the SKU. `changes` has columns of ours (from the request schema's fields), never a name that a caller sent."""
     assignments = "".join(f"{column} = %({column})s, " for column in changes)
     return await fetch_optional(
         connection,

@@ -72,7 +72,7 @@ async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: Requir
 
 
 def sku_choose(sku: RequestedSku | None, id_or_name: str, gpu_count: int | None) -> tuple[RequestedSku, int]:
-    """The offered SKU and the GPU count to use; a SKU with one count needs none named."""
+    """Return the offered SKU and the GPU count to use; a SKU with one count needs none named."""
     if sku is None or not sku.offered:
         raise Problem("sku_not_offered", f"There is no SKU {id_or_name} on offer.")
     chosen = gpu_count if gpu_count is not None else sku.gpu_counts[0]

@@ -8,7 +8,7 @@ from gpuaas_server.kernel.rows import fetch_mapping, fetch_value, values_insert,
 
 
 async def canary_percent(connection: Connection, app_id: str) -> int | None:
-    """The percentage of the app's canary; None: it has none."""
+    """Return the percentage of the app's canary; None: it has none."""
     return await fetch_value(
         connection, int, "SELECT canary_percent FROM app_versions WHERE app_id = %s AND status = 'canary'", (app_id,)
     )
@@ -21,7 +21,7 @@ async def canary_version(connection: Connection, app_id: str) -> str | None:
 
 
 async def channels_pinned(connection: Connection, project_id: str, app_ids: Sequence[str]) -> dict[str, str]:
-    """What the project has chosen, by app."""
+    """Return what the project has chosen, by app."""
     return await fetch_mapping(
         connection,
         str,
@@ -44,7 +44,7 @@ async def channel_delete(connection: Connection, app_id: str, project_id: str) -
 
 
 async def stable_version(connection: Connection, app_id: str) -> str | None:
-    """The version that launches take now."""
+    """Return the version that launches take now."""
     return await fetch_value(
         connection,
         str,

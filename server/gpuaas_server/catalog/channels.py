@@ -23,7 +23,7 @@ V = TypeVar("V", bound=_Version)
 
 
 def channel_of(app_id: str, project_id: str, canary_percent: int | None, pinned: str | None) -> Channel:
-    """`canary_percent` is that of the app's canary; without a canary, everybody gets stable versions."""
+    """Return the project's channel, by the `canary_percent` of the app. Without a canary, everybody gets stable versions."""
     if canary_percent is None:
         return "stable"
     if pinned is not None:
@@ -32,7 +32,7 @@ def channel_of(app_id: str, project_id: str, canary_percent: int | None, pinned:
 
 
 def chosen_version(versions: Sequence[V], stable_version_id: str | None, channel: str) -> V | None:
-    """The version that a launch without one takes, of versions that are newest first."""
+    """Return the version that a launch without one takes, of versions that are newest first."""
     if channel == "canary":
         for one in versions:
             if one.status == "canary":

@@ -39,7 +39,7 @@ def schema_text() -> str:
 
 @cache
 def required() -> frozenset[str]:
-    """The fields that every manifest must have."""
+    """Return the fields that every manifest must have."""
     return frozenset(json.loads(schema_text())["required"])
 
 

@@ -92,7 +92,7 @@ def _shapes(manifest: Json) -> Iterator[Complaint]:
 
 
 def _images(manifest: Json, profiles: Sequence[_Profile]) -> Iterator[Complaint]:
-    """The version's artifact is an image that runs: that of its profile, or that of a component."""
+    """Check that the version's artifact is an image that runs: that of its profile, or that of a component."""
     digest = manifest["artifact"]["digest"]
     for profile in profiles:
         if profile.component is None and profile.content["image"] != digest:
@@ -234,7 +234,7 @@ def _path_faults(path: str, others: set[str], *, for_secret: bool = False) -> It
 
 
 def _gpus(manifest: Json, profile: _Profile) -> Iterator[Complaint]:
-    """A number of GPUs must be there on every allocation that the version accepts."""
+    """Check that a number of GPUs is there on every allocation that the version accepts."""
     layers = [manifest["compatibility"], (profile.component or {}).get("compatibility", {})]
     wanted, least = profile.content.get("gpus", 0), max(layer.get("min_gpu_count", 0) for layer in layers)
     if wanted != "all" and wanted > least:

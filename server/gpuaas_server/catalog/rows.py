@@ -63,7 +63,7 @@ class AppVersionRow:
 
 
 def _unread() -> ManifestDocument:
-    """A default is wanted here, since fields of the class that it extends have some."""
+    """Raise. It is a default, which the field needs since fields of the class that it extends have some."""
     raise TypeError("the statement did not read the manifest")
 
 

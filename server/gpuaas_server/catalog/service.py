@@ -235,7 +235,7 @@ async def version_for_smoke(tx: Tx, caller: Caller, app_id: str, version_id: str
 
 
 def is_on_trial(row: VersionFacts | RegisteredVersion, project_id: str | None) -> bool:
-    """Whether the project publishes this draft and has put it on trial: then it, and nobody else, may launch it."""
+    """Tell whether the project publishes this draft and has put it on trial: then it, and nobody else, may launch it."""
     return row.status == "draft" and row.trial_since is not None and row.project_id == project_id
 
 

@@ -60,7 +60,7 @@ def read_console(folder: Path) -> Console:
 
 
 def _published(folder: Path) -> Iterator[Path]:
-    """Plain files with ordinary names. A link might lead out of the folder; what begins with a dot is the builder's own."""
+    """Yield plain files with ordinary names. A link might leave the folder; what begins with a dot is the builder's own."""
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_file() and not path.is_symlink() and not hidden and path.suffix not in ENCODINGS.values():

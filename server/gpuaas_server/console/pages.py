@@ -34,7 +34,7 @@ def page_policy(nonce: str) -> str:
 
 
 def answer(console: Console, request: Request) -> Response:
-    """A file, or the page: which page it is, the console itself finds out from the path."""
+    """Return a file, or the page: which page it is, the console itself finds out from the path."""
     path = request.url.path
     file = console.files.get(path)
     if file is not None:

@@ -145,7 +145,7 @@ def consent_of(row: ConsentRow, caller: Caller) -> ControllerConsent:
 async def consented_apps(
     connection: Connection, account_id: str, tenant_id: str, project_id: str
 ) -> Mapping[str, Sequence[str]]:
-    """The apps that the account may control in the project by the tenant's consent, with what it may do."""
+    """Return the apps that the account may control in the project by the tenant's consent, with what it may do."""
     rows = await queries.consented_apps(connection, account_id, tenant_id, project_id)
     return {row.app_slug: row.permissions for row in rows}
 
@@ -160,7 +160,7 @@ async def note_claim(tx: Tx, tenant_id: str, slug: str) -> None:
 
 
 async def projects_covered(connection: Connection, tenant_id: str, slug: str, account_id: str) -> frozenset[str] | None:
-    """The projects that the tenant's consent to this controller names; None for all."""
+    """Return the projects that the tenant's consent to this controller names; None for all."""
     row = await queries.consent_to(connection, tenant_id, slug, account_id)
     if row is None:
         return frozenset()
@@ -168,6 +168,6 @@ async def projects_covered(connection: Connection, tenant_id: str, slug: str, ac
 
 
 async def leased_without_right(connection: Connection, account_id: str) -> Sequence[str]:
-    """The operations that a service account holds the lease of and may not work on any more."""
+    """Return the operations that a service account holds the lease of and may not work on any more."""
     apps = await identity.apps_controlled(connection, account_id)
     return await queries.leased_without_right(connection, account_id, apps)

@@ -145,7 +145,7 @@ async def tenants_without_app(connection: Connection, app_id: str, limit: int) -
 
 
 async def publisher_without_consent(connection: Connection, app_id: str) -> list[str]:
-    """The publisher's own tenant, if its app is served by a controller of its kind and it never withdrew from that one."""
+    """Return the publisher's own tenant, if a controller of its kind serves its app and it never withdrew from that one."""
     return await fetch_values(
         connection,
         str,

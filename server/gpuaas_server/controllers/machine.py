@@ -40,7 +40,7 @@ class BindingChanges:
 
 
 def binding_changes(app: ServedAppFacts) -> BindingChanges:
-    """An app with a binding of its own is served by that one alone, every other one by the kind bindings of its kinds."""
+    """Say which bindings change. An app's own binding serves it alone; without one, the bindings of its kinds serve it."""
     wanted = [] if app.own_bindings else list(app.offered)
     there = {one.kind_binding_id for one in app.derived}
     kept = {one.id for one in wanted}
@@ -52,7 +52,7 @@ def binding_changes(app: ServedAppFacts) -> BindingChanges:
 
 
 def derive_status(facts: ControllerFacts, now: datetime, silence: timedelta) -> ControllerStatus:
-    """A replica of the project itself serves it always, one of the publisher's where the tenant consents."""
+    """Say who serves the app: a replica of the project always does, one of the publisher's where the tenant consents."""
     consent = facts.consent
     covered = consent is not None and consent.covers(facts.project_id)
     reached = {one.service_account_id for one in facts.bindings if consent is not None and consent.reaches(one)}

@@ -72,7 +72,7 @@ async def bindings_of_apps(connection: Connection, slugs: Sequence[str]) -> list
 
 
 async def bound_by_own_project(connection: Connection, app_id: str, project_id: str) -> bool:
-    """Whether a controller of the project that publishes the app is bound to it."""
+    """Tell whether a controller of the project that publishes the app is bound to it."""
     found = await fetch_value(
         connection,
         bool,
@@ -101,7 +101,7 @@ async def slugs_bound(connection: Connection, account_id: str) -> list[str]:
 
 
 async def consent_known(connection: Connection, tenant_id: str, slug: str) -> bool:
-    """Whether the tenant has decided about the app's controller, also if it has withdrawn since."""
+    """Tell whether the tenant has decided about the app's controller, also if it has withdrawn since."""
     found = await fetch_value(
         connection,
         bool,

@@ -21,7 +21,7 @@ EACH_TENANT = 8  # operations of one app of a tenant that one answer names at mo
 
 
 def beyond(account_id: str) -> Scope:
-    """The scope of a controller across tenants: it reads what waits and what it serves where it has consent, and no more."""
+    """Return a controller's scope across tenants: it reads what waits and what it serves where it has consent, and no more."""
     return Scope("", controller=account_id)
 
 
@@ -63,7 +63,7 @@ async def _note_poll(platform: Platform, actor: Actor, scope: Scope, caller: Cal
 async def _waiting(
     platform: Platform, scope: Scope, caller: Caller, poll: WorkPoll
 ) -> tuple[list[WaitingOperation], frozenset[str]]:
-    """The project's own operations take turns with those of other tenants.
+    """Return what waits for the controller. The project's own operations take turns with those of other tenants.
 
     The second value are the apps of the account now: when they have changed, the next poll listens for others.
     """
@@ -85,7 +85,7 @@ async def _waiting(
 
 
 def take_turns(waiting: Sequence[WaitingOperation], claimed: Mapping[str, int]) -> list[WaitingOperation]:
-    """Tenants in turn, each with its operations in the given order; one that holds many already has had that many turns."""
+    """Take tenants in turn, each with its operations in the given order; leased operations count as turns already taken."""
     turns = Counter(claimed)
 
     def turn_of(one: WaitingOperation) -> int:

@@ -17,7 +17,7 @@ async def page(
     after: tuple[object, ...] | None,
     limit: int,
 ) -> list[ExportedRow]:
-    """A page of the table. `after` is the key of the last row of the page before."""
+    """Return a page of the table. `after` is the key of the last row of the page before."""
     key = ", ".join(table.key)
     names = ", ".join(f"%({column})s" for column in table.key)
     further = "" if after is None else f" AND ({key}) > ({names})"

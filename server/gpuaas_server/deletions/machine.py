@@ -89,7 +89,7 @@ def leftovers_obstacle(noun: str, leftovers: tuple[Leftover, ...]) -> DeletionOb
 
 
 def describe(noun: str, leftovers: tuple[Leftover, ...]) -> str:
-    """The sentence that names what is still there."""
+    """Return the sentence that names what is still there."""
     parts = [f"{one.count} {one.what} ({_named(one)})" for one in leftovers]
     return f"The {noun} is not empty: {'; '.join(parts)}."
 

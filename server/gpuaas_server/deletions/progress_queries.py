@@ -33,7 +33,7 @@ class LiveDeletion:
 async def live_deletions(
     connection: Connection, now: datetime, progressed_before: datetime, stuck: bool, after: str | None, limit: int
 ) -> list[LiveDeletion]:
-    """The newest first. `stuck`: only those whose date has come, and which did not get on since `progressed_before`."""
+    """Return live deletions, newest first. `stuck`: only those that are due and made no progress since `progressed_before`."""
     return await fetch_all(
         connection,
         LiveDeletion,

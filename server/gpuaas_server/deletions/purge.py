@@ -35,7 +35,7 @@ class Portion:
 
 
 async def purge_tenant(tx: Tx, settings: Settings, tenant_id: str, portion: int = PORTION) -> Portion:
-    """Project by project, then what is the tenant's own, then the tenant."""
+    """Purge project by project, then what is the tenant's own, then the tenant."""
     of_tenant = await queries.project_ids(tx.connection, tenant_id)
     if of_tenant:
         found = await purge_project(tx, settings, of_tenant[0], portion)
@@ -78,7 +78,7 @@ async def _finish(tx: Tx, last: Stage, place: str) -> Portion:
 
 
 async def _remove_first(tx: Tx, stages: tuple[Stage, ...], place: str, portion: int) -> Counter[str]:
-    """A portion of the first table that has something left."""
+    """Remove a portion of the first table that has something left."""
     for stage in stages:
         removed = await _remove(tx, stage, place, portion)
         if removed:

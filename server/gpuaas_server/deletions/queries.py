@@ -158,7 +158,7 @@ async def deletion_waits(connection: Connection, deletion_id: str, obstacle: Del
 
 
 async def store_error(connection: Connection, project_id: str, kinds: list[str]) -> str | None:
-    """What a store answered when work of these kinds last failed for something of the project; None: none has."""
+    """Return what a store answered when work of these kinds last failed for something of the project; None: none has."""
     return await fetch_value(
         connection,
         str,

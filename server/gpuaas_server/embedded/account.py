@@ -44,7 +44,7 @@ def _create_account(name: str) -> pwd.struct_passwd:
 
 @contextmanager
 def _creation_lock() -> Iterator[None]:
-    """Several `useradd` at once undo each other's entries, although each takes the lock of the password file."""
+    """Lock the creation: several `useradd` at once undo each other's entries, although each locks the password file."""
     descriptor = os.open(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         _lock(descriptor)

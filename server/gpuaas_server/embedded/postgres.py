@@ -122,7 +122,7 @@ def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
 
 
 def _reachable(path: Path, account: pwd.struct_passwd | None) -> bool:
-    """Whether the account can walk to the path; a checkout under /root, for one, is closed to it."""
+    """Tell whether the account can walk to the path; a checkout under /root, for one, is closed to it."""
     if account is None:
         return True
     return all(
@@ -206,7 +206,7 @@ def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) ->
 def _launch_until_answering(
     arguments: list[str], sockets: Path, log_file: Path, account: pwd.struct_passwd | None
 ) -> EmbeddedPostgres:
-    """Again while it ends at once: a killed server's last backends hold the cluster until their statements end."""
+    """Launch until it answers. After a kill it ends at once while old backends hold the cluster, until their statements end."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         with log_file.open("ab") as log:
@@ -222,7 +222,7 @@ def _launch_until_answering(
 
 
 def _comes_to_answer(server: EmbeddedPostgres, deadline: float) -> bool:
-    """False when it ended instead."""
+    """Wait until it answers; return False when it ended instead."""
     while server.process.poll() is None:
         try:
             psycopg.connect(server.superuser_url).close()
@@ -241,12 +241,12 @@ def _not_started(log_file: Path) -> StartFailed:
 
 
 def _ensure_role(server: EmbeddedPostgres) -> None:
-    """The platform's own role: owns its database, bypasses nothing."""
+    """Ensure the platform's own role, which owns its database and bypasses nothing."""
     create_database(server, ROLE)
 
 
 def create_database(server: EmbeddedPostgres, name: str) -> str:
-    """A database owned by the ordinary role; returns its URL. Nothing happens when it exists."""
+    """Create a database of the ordinary role unless it exists, and return its URL."""
     with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone():
             connection.execute(f"CREATE ROLE {ROLE} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")

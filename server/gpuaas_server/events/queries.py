@@ -55,7 +55,7 @@ class EventFilter:
     subject: str | None = None
 
     def clauses(self) -> tuple[list[str], list[object]]:
-        """The conditions in SQL with their values; one of them always excludes unsettled transactions."""
+        """Return the conditions in SQL with their values; one of them always excludes unsettled transactions."""
         chosen = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
         return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
 
@@ -77,7 +77,7 @@ async def event_list(connection: Connection, wanted: EventFilter, after: EventPo
 
 
 async def event_tail(connection: Connection, wanted: EventFilter, count: int) -> list[EventRow]:
-    """The last events, oldest first."""
+    """Return the last events, oldest first."""
     clauses, values = wanted.clauses()
     newest = await fetch_all(
         connection,
@@ -90,7 +90,7 @@ async def event_tail(connection: Connection, wanted: EventFilter, count: int) ->
 
 
 async def event_unsettled(connection: Connection, wanted: EventFilter, after: EventPosition) -> bool:
-    """Whether there is an event after the position, settled or not.
+    """Tell whether there is an event after the position, settled or not.
 
     A reader that has found none looks again soon if there is: an event that waited for an older transaction may have been
     settled since, and no wake-up tells of that.
@@ -107,7 +107,7 @@ async def event_unsettled(connection: Connection, wanted: EventFilter, after: Ev
 
 
 async def event_end(connection: Connection) -> EventPosition:
-    """The position just before the next event."""
+    """Return the position just before the next event."""
     last = await fetch_optional(
         connection,
         EventPosition,

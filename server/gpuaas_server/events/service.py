@@ -61,7 +61,7 @@ def parse_cursor(text: str | None) -> EventPosition | None:
 
 
 def topic_of(wanted: EventFilter) -> str:
-    """The topic that wakes readers of such events: a reader of one subject is not woken for others."""
+    """Return the topic that wakes readers of such events: a reader of one subject is not woken for others."""
     about = wanted.subject or wanted.project_id
     return f"{ALL}:{about}" if about else ALL
 
@@ -69,7 +69,7 @@ def topic_of(wanted: EventFilter) -> str:
 async def event_page(
     platform: Platform, scope: Scope, wanted: EventFilter, after: EventPosition, wait: float, limit: int
 ) -> EventPage:
-    """Events after the position; when there are none, wait up to `wait` seconds for the first."""
+    """Return the events after the position; when there are none, wait up to `wait` seconds for the first."""
 
     async def read() -> PollResult[list[Event]]:
         async with platform.database.connection(scope) as connection:
@@ -87,7 +87,7 @@ async def event_look(
 
 
 async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:
-    """The last `count` events. The cursor of the answer continues from now, also when there were none."""
+    """Return the last `count` events. The cursor of the answer continues from now, also when there were none."""
     async with platform.database.connection(scope) as connection:
         end = await queries.event_end(connection)
         rows = await queries.event_tail(connection, wanted, count) if count else []

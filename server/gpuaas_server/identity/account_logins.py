@@ -59,7 +59,7 @@ async def account_sign_in(
 
 
 async def _bind(platform: Platform, known: Actor, key: SignInKey, shown: ShownCertificate) -> str | None:
-    """The thumbprint that the token is bound to. A refusal is recorded like other refused sign-ins."""
+    """Return the thumbprint that the token is bound to. A refusal is recorded like other refused sign-ins."""
     rules = rules_of(key.certificate_required, key.certificates)
     try:
         return rules.bind_token(shown, platform.clock())
@@ -79,7 +79,7 @@ async def _refuse_secret(platform: Platform, caller: Actor, account_here: str | 
 
 
 def _matching_key(keys: list[SignInKey], digest: bytes) -> SignInKey | None:
-    """The key of this secret. Every key is compared, whichever matches; with no key, one comparison is made all the same."""
+    """Return the key of this secret. Every key is compared, whichever matches; without keys one comparison is made, too."""
     found = None
     for key in keys:
         if hmac.compare_digest(key.digest, digest):

@@ -74,7 +74,7 @@ async def _start(tx: Tx, platform: Platform, person: logins.ProvenPerson, secret
 
 
 async def auth_session_show(platform: Platform, secret: CookieSecret | None) -> BrowserSession:
-    """The session, read from the database and not from the gate's cache: a page that loads needs the present state."""
+    """Return the session, read from the database and not from the gate's cache: a page that loads needs the present state."""
     if secret is None:
         raise Problem("unauthenticated")
     now = platform.clock()

@@ -22,7 +22,7 @@ class CertificateRules:
     expiries: Mapping[str, datetime]
 
     def bind_token(self, shown: ShownCertificate, now: datetime) -> str | None:
-        """The thumbprint that a new token is bound to; None leaves it unbound. It refuses a certificate that is not good."""
+        """Return the thumbprint that a new token is bound to; None leaves it unbound. Refuse a certificate that is not good."""
         if shown.thumbprint is None:
             if self.required:
                 raise certificate_required(shown)
@@ -58,6 +58,6 @@ NO_RULES = CertificateRules(False, {})
 
 
 def rules_of(required: bool, rows: Sequence[tuple[str, float]] | None) -> CertificateRules:
-    """The rules from the database, where certificates are pairs of a thumbprint and its end in seconds."""
+    """Return the rules from the database, where certificates are pairs of a thumbprint and its end in seconds."""
     ends = {thumbprint: datetime.fromtimestamp(end, UTC) for thumbprint, end in rows or ()}
     return CertificateRules(required, ends) if required or ends else NO_RULES

@@ -94,7 +94,7 @@ async def certificate_delete(tx: Tx, project_id: str, account_id: str, certifica
 
 
 async def certificates_of_authority(connection: Connection, authority_id: str, now: datetime) -> int:
-    """How many certificates of this client CA are in use."""
+    """Return how many certificates of this client CA are in use."""
     return await queries.certificates_of_authority(connection, authority_id, now)
 
 

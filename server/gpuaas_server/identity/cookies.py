@@ -38,7 +38,7 @@ class CookieSecret:
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> "CookieSecret | None":
-        """The secret of the request; None without the cookie. A cookie of foreign making counts as an ended session."""
+        """Return the secret of the request; None without the cookie. A cookie of foreign making counts as an ended session."""
         text = connection.cookies.get(COOKIE)
         if text is None:
             return None
@@ -85,7 +85,7 @@ def _own_origins(connection: HTTPConnection, public_url: str) -> Iterable[str]:
 
 
 def is_secure(connection: HTTPConnection, public_url: str) -> bool:
-    """Whether browsers reach us by HTTPS alone, so that the cookie may be kept to it."""
+    """Tell whether browsers reach us by HTTPS alone, so that the cookie may be kept to it."""
     return connection.scope["scheme"] in ("https", "wss") or public_url.lower().startswith("https://")
 
 

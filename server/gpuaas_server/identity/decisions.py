@@ -11,7 +11,7 @@ from gpuaas_server.kernel.caller import Caller
 def decide(
     principal: Principal | None, action: str, tenant_id: str | None = None, project_id: str | None = None
 ) -> Verdict:
-    """The verdict on an action. `tenant_id` is the tenant of the requested project, or else the one in the path."""
+    """Return the verdict on an action. `tenant_id` is the tenant of the requested project, or else the one in the path."""
     rule = RULES[action]
     if rule.level is Level.PUBLIC:
         return Verdict.ALLOWED
@@ -42,21 +42,21 @@ def allowed_actions(caller: Caller, actions: Iterable[str], own: bool = True) ->
 
 
 def is_permitted(caller: Caller, action: str, own: bool) -> bool:
-    """Whether the caller may do the action to a resource that is their own, or is not."""
+    """Tell whether the caller may do the action to a resource that is their own, or is not."""
     rule = RULES[action]
     return bool((rule.grants if own else rule.grants - rule.own_only) & caller.roles)
 
 
 def grants_needed_on_others(action: str) -> list[str]:
-    """The roles and scopes that permit the action on somebody else's resource: for the refusal's details."""
+    """Return the roles and scopes that permit the action on somebody else's resource: for the refusal's details."""
     return sorted(RULES[action].grants - RULES[action].own_only)
 
 
 def sees_every_app(caller: Caller) -> bool:
-    """Whether the caller reads all apps of the project. Else it is a controller, which sees the apps it is bound to."""
+    """Tell whether the caller reads all apps of the project. Else it is a controller, which sees the apps it is bound to."""
     return bool((READ_APPS.grants - CONTROLLERS) & caller.roles)
 
 
 def grants_needed(action: str) -> list[str]:
-    """The roles and scopes that permit the action: for the refusal's details."""
+    """Return the roles and scopes that permit the action: for the refusal's details."""
     return sorted(RULES[action].grants)

@@ -9,12 +9,12 @@ _IPV4_BITS = 32
 
 
 def client_network(address: str, settings: Settings) -> str:
-    """The network of the address, such as 198.51.100.0/24: failures lock an account there, and sign-ins make it known there."""
+    """Return the network of an address, such as 198.51.100.0/24. Failures lock accounts there; sign-ins make it known there."""
     return _network(address, settings.login_ipv4_prefix, settings.login_ipv6_prefix)
 
 
 def rate_source(address: str, settings: Settings) -> str:
-    """The source whose attempts are counted together: an IPv4 address, since many customers share a network; of IPv6 a network,
+    """Return the source whose attempts are counted together: an IPv4 address, since many share a network; of IPv6 a network,
     since one customer has all of its addresses.
     """
     return _network(address, _IPV4_BITS, settings.login_ipv6_prefix)

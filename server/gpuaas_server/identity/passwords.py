@@ -62,7 +62,7 @@ queue = PasswordQueue(_threads, most=64, reserved=16)
 
 
 def _nobodys_hash() -> str:
-    """A hash that no password has. It is written, not computed: that would take as long as a check."""
+    """Return a hash that no password has. It is written, not computed: that would take as long as a check."""
     salt, tag = (
         base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=")
         for length in (_hasher.salt_len, _hasher.hash_len)
@@ -79,7 +79,7 @@ async def hash_password(password: str) -> str:
 
 
 async def password_matches(password_hash: str | None, password: str, trusted: bool = False) -> bool:
-    """Whether the password is right. None is a user that does not exist: the same work is done, so that time tells nothing."""
+    """Tell whether the password is right. For an unknown user (None) the same work is done, so that time tells nothing."""
     matches = await queue.run(trusted, _verify, password_hash, password)
     return matches and password_hash is not None
 
@@ -113,7 +113,7 @@ def random_password() -> str:
 
 
 def weakness(password: str, email: str) -> str | None:
-    """What is wrong with a new password, or None. It checks the length too, for callers without a schema."""
+    """Return what is wrong with a new password, or None. It checks the length too, for callers without a schema."""
     plain = password.lower()
     if len(password) < 12:
         return "It has fewer than 12 characters."

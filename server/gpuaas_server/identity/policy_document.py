@@ -43,7 +43,7 @@ _MARKS = {200: "yes", 401: "401", 403: "403", 404: "404"}
 
 
 def example_principal(role: str) -> Principal:
-    """A principal that holds just this role, in its own tenant and project."""
+    """Return a principal that holds just this role, in its own tenant and project."""
     if role == SERVICE_ACCOUNT:
         scopes = frozenset(SCOPES)
         return service_account_principal(
@@ -59,7 +59,7 @@ def example_principal(role: str) -> Principal:
 
 
 def expected(action: str, role: str, relation: str) -> int:
-    """The status that the gate answers: 200 (admitted), 401, 403 or 404. Agents have a gate of their own."""
+    """Return the status that the gate answers: 200 (admitted), 401, 403 or 404. Agents have a gate of their own."""
     rule = RULES[action]
     if rule.level is Level.AGENT:
         return 401
@@ -118,7 +118,7 @@ def assert_policy_covers(app: FastAPI, complete: bool = True) -> None:
 
 
 def _actions(app: FastAPI) -> Iterator[str]:
-    """The names of the endpoints; they are their actions. The OpenAPI document cannot be asked: it needs the rules."""
+    """Yield the names of the endpoints, which are their actions. The OpenAPI document cannot be read: it needs the rules."""
     for route in app.routes:
         if hasattr(route, "original_router"):
             raise StartFailed(

@@ -70,7 +70,7 @@ class Principal:
         return self.project_roles.get(project_id, self.tenant_admin_roles)
 
     def by_consent(self, tenant_id: str, project_id: str, apps: frozenset[str]) -> "Principal":
-        """The controller of these apps in a project whose tenant consents to it: there it holds `apps:control` and no more."""
+        """Return the controller of these apps in a project whose tenant consents: there it holds `apps:control` and no more."""
         return replace(
             self,
             tenant_id=tenant_id,

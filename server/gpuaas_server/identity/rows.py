@@ -254,7 +254,7 @@ class BrowserSessionRow:
     ends_at: datetime
 
     def is_good(self, user: Principal, now: datetime) -> bool:
-        """Whether the session is valid. What ends a person's tokens, such as a new password, starts a new epoch and ends it."""
+        """Tell whether the session is valid. What ends a person's tokens, such as a new password, starts a new epoch."""
         return self.expires_at > now and user.auth_epoch == self.auth_epoch and not (user.disabled or user.deleting)
 
     def is_to_slide(self, now: datetime) -> bool:

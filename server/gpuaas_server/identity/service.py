@@ -115,27 +115,27 @@ __all__ = [
 
 
 def bound_apps(caller: Caller) -> list[str]:
-    """The slugs of the apps that the caller, a service account, is the controller of."""
+    """Return the slugs of the apps that the caller, a service account, is the controller of."""
     return sorted(caller.apps)
 
 
 async def service_account_of(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
-    """The account, if it is one of the project."""
+    """Return the account, if it is one of the project."""
     return await account_queries.service_account_show(connection, project_id, account_id)
 
 
 async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
-    """The slugs of the apps that a service account may work for now; none if it was deleted or disabled."""
+    """Return the slugs of the apps that a service account may work for now; none if it was deleted or disabled."""
     return await account_queries.apps_controlled(connection, account_id)
 
 
 def visible_apps(caller: Caller) -> list[str] | None:
-    """The slugs of the apps whose instances the caller may read; None for all of the project."""
+    """Return the slugs of the apps whose instances the caller may read; None for all of the project."""
     return None if sees_every_app(caller) else bound_apps(caller)
 
 
 async def visible_projects(connection: Connection, actor: Actor) -> list[str] | None:
-    """The projects that the caller has a role in; None for all of their tenant (or of the platform)."""
+    """Return the projects that the caller has a role in; None for all of their tenant (or of the platform)."""
     if actor.kind == SERVICE_ACCOUNT:
         return await account_queries.project_of(connection, actor.id)
     rows = await binding_queries.user_bindings(connection, [actor.id])

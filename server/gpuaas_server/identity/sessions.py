@@ -109,13 +109,13 @@ async def session_start(tx: Tx, user_id: str, tenant_id: str | None, epoch: int,
 
 
 async def session_user(platform: Platform, presented: RefreshToken) -> AccountIdentity | None:
-    """The user whose session the token belongs to, whether or not it is still good."""
+    """Return the user whose session the token belongs to, whether or not it is still good."""
     async with platform.database.connection(PLATFORM) as connection:
         return await queries.session_user(connection, presented.family_digest)
 
 
 async def session_renew(tx: Tx, presented: RefreshToken) -> LiveSession | None:
-    """The session with its next token; None when it has ended. An old token ends it here."""
+    """Return the session with its next token; None when it has ended. An old token ends it here."""
     session = await queries.session_lock(tx.connection, presented.family_digest)
     if session is None:
         return None

@@ -47,7 +47,7 @@ async def signing_key_prepare(platform: Platform) -> NewSigningKey:
 
 
 async def verifying_keys(connection: Connection, now: datetime) -> dict[str, tuple[Ed25519PublicKey, datetime | None]]:
-    """The public keys that tokens are verified by now, each with the time until which it verifies."""
+    """Return the public keys that tokens are verified by now, each with the time until which it verifies."""
     rows = await queries.signing_key_verifying(connection, now)
     return {row.id: (Ed25519PublicKey.from_public_bytes(row.public_key), row.verifies_until) for row in rows}
 
@@ -99,7 +99,7 @@ async def _store(tx: Tx, new: NewSigningKey) -> None:
 
 
 async def signing_key(platform: Platform, connection: Connection) -> tuple[str, Ed25519PrivateKey]:
-    """The key that signs now. Its id is read for each sign-in, so that no replica signs with an older one.
+    """Return the key that signs now. Its id is read for each sign-in, so that no replica signs with an older one.
 
     A process opens it once: it asks the secret store at start and after a rotation, not for each token.
     """
@@ -145,7 +145,7 @@ async def signing_key_list(connection: Connection, page: PageRequest) -> Page[Si
 
 
 async def _documents(connection: Connection, rows: Sequence[SigningKeyRow]) -> list[SigningKey]:
-    """The wire documents of keys, each with what protects its private side."""
+    """Return the wire documents of keys, each with what protects its private side."""
     protected = await secrets.custody_of(connection, [row.id for row in rows])
     found = []
     for row in rows:

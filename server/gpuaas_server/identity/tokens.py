@@ -50,7 +50,7 @@ def sign(key_id: str, key: Ed25519PrivateKey, claims: Claims, now: datetime) -> 
 
 
 def token_key_id(token: str) -> str:
-    """The key that the token claims to be signed with. It proves nothing."""
+    """Return the key that the token claims to be signed with. It proves nothing."""
     try:
         key_id = jwt.get_unverified_header(token).get("kid")
     except (jwt.InvalidTokenError, ValueError) as error:
@@ -61,7 +61,7 @@ def token_key_id(token: str) -> str:
 
 
 def verify_token(token: str, key: Ed25519PublicKey) -> Claims:
-    """The claims of a genuine token. The caller checks `expires` each time, also for cached tokens."""
+    """Return the claims of a genuine token. The caller checks `expires` each time, also for cached tokens."""
     try:
         payload = jwt.decode(
             token,

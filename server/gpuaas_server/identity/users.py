@@ -64,7 +64,7 @@ async def user_list(connection: Connection, tenant_id: str | None, page: PageReq
 
 
 async def user_show(connection: Connection, tenant_id: str | None, user_id: str, caller: Caller) -> User:
-    """A user of the tenant; without one, any user."""
+    """Return a user of the tenant; without one, any user."""
     row = _of_tenant(await queries.user_show(connection, user_id), tenant_id, user_id)
     return _user(row, await binding_queries.user_bindings(connection, [user_id]), caller)
 
@@ -170,13 +170,13 @@ def _with_password(user: User, password: str | None) -> UserWithPassword:
 
 
 async def me_show(platform: Platform, actor: Actor) -> Me:
-    """The caller, read in the platform's scope: a user of the platform has no tenant whose rows they could see."""
+    """Return the caller, read in the platform's scope: a user of the platform has no tenant whose rows they could see."""
     async with platform.database.connection(PLATFORM) as connection:
         return describe_principal(await read_principal(connection, actor.id))
 
 
 def describe_principal(principal: Principal | None) -> Me:
-    """The principal as `GET /me` tells it; None is somebody who was deleted since they were let in."""
+    """Return the principal as `GET /me` tells it; None is somebody who was deleted since they were let in."""
     if principal is None:
         raise Problem("token_invalid")
     return Me(

@@ -29,7 +29,7 @@ async def leased_operation(
     actor: Actor,
     now: datetime,
 ) -> LeasedOperation:
-    """The operation that this caller holds the lease of, or the problem that says why not."""
+    """Return the operation that this caller holds the lease of, or the problem that says why not."""
     row = await operations.find_operation(connection, caller.project_id, operation_id)
     operations.require_bound(row, identity.bound_apps(caller))
     operation = operations.require_lease(actor, now, row, operation_id, lease_token)
@@ -67,7 +67,7 @@ async def leased_operation(
 def allocations_opened(
     components: Sequence[ComponentDocument], members: Sequence[MemberRow], mine: Sequence[MemberRow]
 ) -> tuple[str, ...]:
-    """The machines of the members that the operation works on, and of the components that these depend on.
+    """Return the machines of the members that the operation works on, and of the components that these depend on.
 
     A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is. Where
     a component says `opens_dependents`, those who depend on it are opened too: they have to follow a new head.

@@ -76,7 +76,7 @@ def _named(member: MemberRow, code: str, message: str) -> DriftedMember:
 
 
 def needs_decision(view: DriftView) -> bool:
-    """Whether something has changed that the decision depends on. Nothing is decided while an operation is live: its end
+    """Tell whether something has changed that the decision depends on. Nothing is decided while an operation is live: its end
     changes the instance, which is asked about then.
     """
     drift = view.drift
@@ -137,12 +137,12 @@ def end_attempt(drift: Drift, status: str, failure: Failure | None, now: datetim
 
 
 def set_aside(drift: Drift) -> Drift:
-    """What is kept of an attempt that gave way before it began: it does not count."""
+    """Return what is kept of an attempt that gave way before it began: it does not count."""
     return replace(drift, operation_id=None, attempts=drift.attempts[:-1], streak=max(0, drift.streak - 1))
 
 
 def restarted(drift: Drift) -> Drift:
-    """What is kept after a person has set the policy: attempts begin anew."""
+    """Return what is kept after a person has set the policy: attempts begin anew."""
     return replace(drift, attempts=(), streak=0, ended_at=None, next_attempt_at=None, blocked=None, stopped=None)
 
 

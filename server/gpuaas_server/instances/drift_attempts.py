@@ -19,7 +19,7 @@ MOST_REASON = 400
 
 
 def is_attempt(locked: LockedInstance, operation: OperationRow) -> bool:
-    """Whether the platform requested the operation to mend drift, and it is the live attempt."""
+    """Tell whether the platform requested the operation to mend drift, and it is the live attempt."""
     return locked.row.drift is not None and locked.row.drift["operation_id"] == operation.id
 
 
@@ -56,7 +56,7 @@ def _facts(decided: Drift) -> dict[str, object]:
 
 
 def _reason(decided: Drift) -> str:
-    """The reason that the operation has for its readers. It names a few members; the instance names them all."""
+    """Return the reason that the operation has for its readers. It names a few members; the instance names them all."""
     named = [f"{one['component_key']} {one['member_id']}: {one['message']}" for one in decided.members]
     more = len(named) - MEMBERS_IN_REASON
     text = " ".join(named[:MEMBERS_IN_REASON]) + (f" And {more} more." if more > 0 else "")

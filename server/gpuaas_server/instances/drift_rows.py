@@ -99,7 +99,7 @@ class Drift:
         }
 
     def recent(self, now: datetime) -> tuple[datetime, ...]:
-        """The attempts that count against the budget."""
+        """Return the attempts that count against the budget."""
         return tuple(at for at in self.attempts if at > now - WINDOW)
 
     def due_at(self) -> datetime | None:
@@ -113,7 +113,7 @@ class Drift:
 
 
 def pause_after(streak: int) -> timedelta:
-    """The pause after so many attempts in a row."""
+    """Return the pause after so many attempts in a row."""
     pause: timedelta = BACK_OFF * 4 ** (streak - 1)
     return min(pause, WINDOW)
 

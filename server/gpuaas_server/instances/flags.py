@@ -42,7 +42,7 @@ class FlagPortion:
 
 
 async def load_portion(connection: Connection, subject: str) -> FlagPortion:
-    """The subject is what changed (an artifact, a version, or what a tenant trusts), then the instance to go on from."""
+    """Load a portion. The subject is what changed (artifact, version, a tenant's trust), and the instance to go on from."""
     first, second, after = (*subject.split(" "), "")[:3]
     if first == "version":
         ids = await queries.ids_with_version(connection, second, after, PORTION)

@@ -155,7 +155,7 @@ def manifest_of(row: InstanceRow) -> Manifest:
 
 
 def unknown_allocation(requested: Placement) -> Refusal:
-    """The refusal says the same of an allocation that does not exist and of one that is somebody else's."""
+    """Refuse an allocation that does not exist in the same words as one that is somebody else's."""
     message = f"{requested.allocation_id} is not an allocation of this project."
     return Refusal("allocation_foreign", message, requested.component_key, requested.allocation_id)
 

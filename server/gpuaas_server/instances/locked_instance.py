@@ -230,7 +230,7 @@ class LockedInstance:
         return row
 
     def _events_elsewhere(self) -> Iterator[NewEvent]:
-        """Events for the logs of other projects: of an instance that serves them, and of members on their allocations."""
+        """Yield events for the logs of other projects: of an instance that serves them, and of members on their allocations."""
         for kind, subject, data in self._events:
             member = self.members.get(subject)
             place = member.place_project_id if member is not None else None
@@ -260,7 +260,7 @@ class LockedInstance:
         self.note(drift=drift.document())
 
     def drift_view(self, obstacle: ObstacleDocument | None = None) -> DriftView:
-        """What a decision about drift depends on."""
+        """Return what a decision about drift depends on."""
         drift = Drift.of(self.row.drift)
         known = {one["member_id"] for one in drift.members}
         found = drifted_members(self.row.status, self.living_members(), known)

@@ -73,6 +73,6 @@ async def _member(connection: Connection, instance_id: str, member_id: str | Non
 
 
 def _units(row: InstanceRow) -> tuple[str, ...]:
-    """The units of all versions that may be on the hosts."""
+    """Return the units of all versions that may be on the hosts."""
     named = (str(unit) for one in row.manifests() for unit in footprint_of(one, row.inputs, row.id).get("units", ()))
     return tuple(dict.fromkeys(named))

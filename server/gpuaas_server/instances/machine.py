@@ -32,7 +32,7 @@ HEALTH_REPORTABLE = ("ready", "degraded", "failed")
 
 
 def status_asked(kind: str, status: str) -> str:
-    """The instance's status from the moment an operation is asked for."""
+    """Return the instance's status from the moment an operation is asked for."""
     row = KINDS[kind]
     return status if status == "created" and row.instance_begun else row.instance_asked or status
 
@@ -46,18 +46,18 @@ def status_done(kind: str) -> str:
 
 
 def status_broken(kind: str, before: str, begun: bool) -> str:
-    """The status after an operation that did not succeed. One that was never claimed changed nothing, except a first deploy."""
+    """Return the status after an operation that failed. One that was never claimed changed nothing, except a first deploy."""
     row = KINDS[kind]
     return "failed" if row.breaking and (begun or row.breaking_unclaimed) else before
 
 
 def kind_for_member(kind: str, is_new: bool) -> str:
-    """The kind that an operation is for one of its members: a replacement adds its new member."""
+    """Return the kind that an operation is for one of its members: a replacement adds its new member."""
     return ADD if is_new else kind
 
 
 def member_done(kind: str, status: str, host_gone: bool = False) -> str:
-    """The member's status after success. What the controller has said of it stands, except that a removed member is gone.
+    """Return the member's status after success. What the controller said of it stands, except that a removed member is gone.
 
     Upgrade, repair and the like leave alone what works; a member without a host has nothing to stop.
     """
@@ -68,7 +68,7 @@ def member_done(kind: str, status: str, host_gone: bool = False) -> str:
 
 
 def member_broken(kind: str, status: str) -> str:
-    """The member's status after failure, never one in between."""
+    """Return the member's status after failure, never one in between."""
     return KINDS[kind].member_broken if status in IN_BETWEEN else status
 
 
@@ -85,7 +85,7 @@ def _open_in(kind: Kind, status: str, deployed: bool) -> bool:
 
 
 def members_changeable(status: str, deployed: bool, gone: bool, live: str | None) -> bool:
-    """Whether member operations could be asked for at all; an operation on one member leaves the others free."""
+    """Tell whether member operations could be asked for at all; an operation on one member leaves the others free."""
     return deployed and not gone and live != "instance" and status in ("running", "failed")
 
 
@@ -115,7 +115,7 @@ CLOSABLE_VERBS = tuple(kind for kind in INSTANCE_KINDS if kind in CLOSABLE)
 
 
 def closed(mode: ModeDocument | None, kind: str, component_key: str | None = None) -> ClosedDocument | None:
-    """The entry that closes the kind: for this component, or for all."""
+    """Return the entry that closes the kind: for this component, or for all."""
     for entry in mode.get("closed", ()) if mode else ():
         if entry["kind"] == kind and entry.get("component_key") in (None, component_key):
             return entry

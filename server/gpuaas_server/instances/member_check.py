@@ -37,7 +37,7 @@ class _Counts:
     replaced: bool = False  # another member takes the place of each that leaves
 
     def is_short(self, key: str, needed: int) -> bool:
-        """Whether the departure leaves too few members. A member that is being replaced may be missing meanwhile."""
+        """Tell whether the departure leaves too few members. A member that is being replaced may be missing meanwhile."""
         before, after = self.before[key], self.after[key]
         return after < before and after < (min(needed, before - 1) if self.replaced else needed)
 

@@ -128,7 +128,7 @@ async def instances_on_allocations(connection: Connection, allocation_ids: Seque
 
 
 async def allocation_in_use(connection: Connection, allocation_id: str) -> bool:
-    """Whether a member there is to leave, or an operation works on it or on its instance."""
+    """Tell whether a member there is to leave, or an operation works on it or on its instance."""
     found = await fetch_value(
         connection,
         bool,

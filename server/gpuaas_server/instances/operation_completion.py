@@ -15,12 +15,12 @@ from gpuaas_server.work import leases
 
 
 def is_unclaimed(operation: OperationRow) -> bool:
-    """Whether no controller has ever claimed the operation."""
+    """Tell whether no controller has ever claimed the operation."""
     return (operation.status, operation.attempt) == ("pending", 0)
 
 
 def concerned_members(locked: LockedInstance, operation: OperationRow) -> list[MemberRow]:
-    """The members that the operation works on."""
+    """Return the members that the operation works on."""
     if operation.target == "instance":
         return locked.living_members()
     named = (locked.members.get(one) for one in (operation.member_id, operation.new_member_id) if one is not None)

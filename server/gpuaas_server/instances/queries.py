@@ -68,7 +68,7 @@ async def name_lock(connection: Connection, project_id: str, name: str) -> None:
 async def instance_show(
     connection: Connection, project_id: str, instance_id: str, apps: Sequence[str] | None = None
 ) -> InstanceRow | None:
-    """`apps`: those that the caller sees; None for all."""
+    """Return the instance. `apps`: those that the caller sees; None for all."""
     return await fetch_optional(
         connection,
         InstanceRow,

@@ -106,7 +106,7 @@ def _passes(member: MemberRow, key: str) -> bool:
 
 
 def _is_refused(member: MemberRow, task: TaskRow | None) -> bool:
-    """Whether the host has said that it does not run the probes."""
+    """Tell whether the host has said that it does not run the probes."""
     current = member.watch is not None and task is not None and task.generation == member.watch["generation"]
     return current and task is not None and task.status in ("failed", "refused")
 

@@ -100,7 +100,7 @@ class OperationReconciler:
 
 
 def _evidence(proven: ProofDecision | None, ready: Readiness) -> Evidence:
-    """What the hosts say of a teardown and of readiness, taken together."""
+    """Return what the hosts say of a teardown and of readiness, taken together."""
     shown = Evidence() if proven is None else teardown.evidence_of(proven)
     ends = [at for at in (shown.until, ready.until) if at is not None]
     waiting = shown.waiting or ready.waiting

@@ -182,7 +182,7 @@ class InstanceRow(InstanceSummaryRow):
         }
 
     def manifests(self) -> Iterator[ManifestDocument]:
-        """The manifests of all versions that may be on the hosts: an upgrade can break off, or leave something behind."""
+        """Yield the manifests of all versions that may be on the hosts: an upgrade can break off, or leave something behind."""
         yield from (version["manifest"] for version in self.versions())
 
     def versions(self) -> Iterator[VersionDocument]:

@@ -63,7 +63,7 @@ async def start_due_rotation(locked: LockedInstance) -> str | None:
 
 
 def problem_while_rotating(operation: OperationRow) -> Problem:
-    """The refusal of what was asked for while a rotation is under way."""
+    """Return the refusal of what was asked for while a rotation is under way."""
     message = f"{operation.id} is not finished: {REASON}. Ask again when it has ended."
     return Problem("operation_in_progress", message, {"operation_id": operation.id})
 

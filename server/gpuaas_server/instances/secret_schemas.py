@@ -25,7 +25,7 @@ class SecretValue(Body):
     encoding: Literal["text", "base64"] = Field(default="text", description="How `value` is written.")
 
     def content(self, name: str) -> bytes:
-        """The bytes of the value. A problem names the secret, never its value."""
+        """Return the bytes of the value. A problem names the secret, never its value."""
         try:
             found = self.value.encode() if self.encoding == "text" else base64.b64decode(self.value, validate=True)
         except (binascii.Error, ValueError):

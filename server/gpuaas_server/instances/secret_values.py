@@ -14,24 +14,24 @@ ROTATED = "secrets"  # the parameter of a rotation: the names of the secrets tha
 
 
 def secrets_of_operation(row: InstanceRow, operation: OperationRow) -> list[DeclaredSecret]:
-    """The secrets of the version that the operation brings or leaves in place."""
+    """Return the secrets of the version that the operation brings or leaves in place."""
     attempted = row.attempted if operation.kind in CHANGES_VERSION else None
     return declared_secrets(row.manifest if attempted is None else attempted["manifest"])
 
 
 def shared_names(manifest: ManifestDocument, source: str) -> list[str]:
-    """The secrets that members know."""
+    """Return the secrets that members know."""
     return [one.key for one in declared_secrets(manifest) if one.shared and one.source == source]
 
 
 def rotated_names(operation: OperationRow) -> list[str]:
-    """The secrets that the operation is to change; empty for an operation that is no rotation."""
+    """Return the secrets that the operation is to change; empty for an operation that is no rotation."""
     named = operation.parameters.get(ROTATED)
     return [str(name) for name in named] if isinstance(named, list) else []
 
 
 def is_to_be_made(one: DeclaredSecret, known: Mapping[str, InstanceSecretRow], operation: OperationRow) -> bool:
-    """Whether the platform makes a value when this operation reads the secret: the first one, or, once in a rotation, the
+    """Tell whether the platform makes a value when this operation reads the secret: the first one, or, once in a rotation, the
     next one. An attempt after a crash reads the one that was made.
     """
     if one.source != "generated":

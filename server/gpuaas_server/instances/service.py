@@ -259,7 +259,7 @@ async def live_on_version(connection: Connection, version_id: str) -> int:
 
 
 async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:
-    """A project's artifact may have lost or regained its trust. Instances of other tenants too may run from it, or could
+    """Note that a project's artifact may have lost or regained trust. Instances of other tenants too may run from it, or could
     return to it: see flags.py.
     """
     await leases.enqueue(tx, FLAG_WORK, [artifact_subject(digest, publisher_project_id)])

@@ -27,7 +27,7 @@ async def start_proof(locked: LockedInstance, operation: OperationRow, members: 
 
 
 def _footprint(instance: InstanceRow) -> dict[str, list[object]]:
-    """The footprints of all versions that may be on the hosts, taken together."""
+    """Return the footprints of all versions that may be on the hosts, taken together."""
     merged: dict[str, list[object]] = {}
     for manifest in instance.manifests():
         for kind, entries in footprint_of(manifest, instance.inputs, instance.id).items():

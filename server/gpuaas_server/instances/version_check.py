@@ -89,12 +89,12 @@ def _sentence(reasons: Sequence[Reason]) -> str:
 
 
 def runs_refused(row: InstanceSummaryRow) -> bool:
-    """Whether the version that it runs is flagged as refused. The code decides, not the sentence."""
+    """Tell whether the version that it runs is flagged as refused. The code decides, not the sentence."""
     return any(flag["code"] in RUNNING_REFUSED for flag in row.flags)
 
 
 def can_roll_back(row: InstanceRow | ListedInstanceRow) -> bool:
-    """Whether there is a version to go back to that is not known to be refused."""
+    """Tell whether there is a version to go back to that is not known to be refused."""
     if row.has_attempted:
         return not runs_refused(row)
     return row.has_previous and all(flag["code"] != PREVIOUS_REFUSED for flag in row.flags)

@@ -41,7 +41,7 @@ _MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
 def caller_over(row: InstanceSummaryRow, caller: Caller) -> Caller:
-    """The caller as this instance sees them: without roles, where they come from a project that it only serves."""
+    """Return the caller as this instance sees them: without roles, where they come from a project that it only serves."""
     return caller if row.project_id == caller.project_id else replace(caller, roles=frozenset(), apps=frozenset())
 
 
@@ -124,7 +124,7 @@ def _version(document: VersionDocument | None) -> InstanceVersion | None:
 
 
 def member_of(row: MemberRow, instance: InstanceRow, caller: Caller) -> InstanceMember:
-    """`allowed_actions` are kinds of member operations, for those who may ask for them."""
+    """Describe the member. `allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row.failure
     changeable = members_changeable(instance.status, *_standing(instance))
     kinds = possible_member_kinds(row.status, row.operation_id is not None, changeable, runs_refused(instance))

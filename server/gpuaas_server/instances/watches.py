@@ -27,7 +27,7 @@ WATCHED = ("ready", "degraded")
 
 
 def awaits_probes(locked: LockedInstance, operation: OperationRow, member: MemberRow) -> bool:
-    """Whether the member is ready only once its host says so, whatever the controller reports."""
+    """Tell whether the member is ready only once its host says so, whatever the controller reports."""
     if not _brings_up(operation, member) or member.host_gone:
         return False
     return any("readiness" in probe.purpose for probe in _wanted_probes(locked, operation, member))
@@ -73,7 +73,7 @@ def watched_members(locked_members: Sequence[MemberRow], operation_id: str) -> l
 def settle_unready(
     locked: LockedInstance, operation: OperationRow, members: Sequence[MemberRow], found: Readiness
 ) -> None:
-    """Before the operation fails: each member has its own reason, and those that are ready stay so."""
+    """Fail the members that are not ready, each with its own reason, before the operation fails."""
     for member in members:
         if not _brings_up(operation, member):
             continue
@@ -99,7 +99,7 @@ def _becomes_ready(operation: OperationRow, member: MemberRow) -> bool:
 
 
 def _wanted_probes(locked: LockedInstance, operation: OperationRow, member: MemberRow) -> list[Probe]:
-    """The probes of the version that the operation brings."""
+    """Return the probes of the version that the operation brings."""
     manifest = locked.row.manifest
     if operation.kind in CHANGES_VERSION and locked.row.attempted is not None:
         manifest = locked.row.attempted["manifest"]
@@ -157,7 +157,7 @@ def _task(
     notify_kind: str,
     notify_subject: str,
 ) -> NewTask:
-    """The member is the resource of its tasks: a newer one replaces those that its host has not taken yet."""
+    """Return the task of a member's host. The member is its resource, so that a newer task replaces one not taken yet."""
     spec: dict[str, object] = {
         "member_id": member.id,
         "allocation_id": member.allocation_id,

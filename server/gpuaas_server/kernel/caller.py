@@ -24,7 +24,7 @@ class Caller:
     roles_in: Callable[[str], frozenset[str]] = _no_roles
 
     def in_project(self, project_id: str) -> "Caller":
-        """The same caller in another project of the tenant."""
+        """Return the same caller in another project of the tenant."""
         return replace(self, project_id=project_id, roles=self.roles_in(project_id), apps=frozenset())
 
 

@@ -112,7 +112,7 @@ class Database:
             await self._pool.check()
 
     async def answers(self) -> bool:
-        """Whether a read is answered soon. Callers that ask at the same time share one query."""
+        """Tell whether a read is answered soon. Callers that ask at the same time share one query."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="database-look")
         done, _ = await asyncio.wait({self._looking}, timeout=ANSWER_SECONDS)
@@ -128,7 +128,7 @@ class Database:
 
     @asynccontextmanager
     async def connection(self, scope: Scope) -> AsyncIterator[Connection]:
-        """A connection in autocommit, for single reads."""
+        """Open a connection in autocommit, for single reads."""
         try:
             connection = await self._pool.getconn(GET_SECONDS_WHILE_AWAY if self.health.cause else GET_SECONDS)
         except PoolTimeout as error:
@@ -145,7 +145,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Connection]:
-        """A transaction in pipeline mode: statements whose rows nobody fetches travel together, COMMIT included.
+        """Begin a transaction in pipeline mode: statements whose rows nobody fetches travel together, COMMIT included.
 
         BEGIN and COMMIT are plain statements of the pipeline, since `connection.transaction()` waits for each of them.
         A statement that fails makes the server skip what follows it, the COMMIT too, until the pipeline ends.

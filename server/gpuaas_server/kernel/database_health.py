@@ -69,7 +69,7 @@ Connected = TypeVar("Connected")
 
 
 def describe_failure(error: BaseException) -> str:
-    """A sentence for anybody: it names no host, no role and no statement."""
+    """Describe a failure for anybody: the sentence names no host, no role and no statement."""
     if isinstance(error, PoolTimeout):
         return "All database connections are busy."
     if isinstance(error, ConnectionTimeout):
@@ -100,7 +100,7 @@ class DatabaseHealth:
         return next(iter(self._conditions.values()), "")
 
     def explains(self, error: BaseException) -> bool:
-        """Whether a known outage is why this failed: then no further line in the log is needed."""
+        """Tell whether a known outage is why this failed: then no further line in the log is needed."""
         lost = isinstance(error, OperationalError) and error.sqlstate in _LOST
         return lost or (bool(self.cause) and isinstance(error, (DatabaseError, PoolTimeout, Problem, OSError)))
 

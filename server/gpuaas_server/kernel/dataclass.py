@@ -58,7 +58,7 @@ def _first_init(cls: type[Any]) -> Callable[..., None]:
 
 
 def _written_init(cls: type[Any]) -> Callable[..., None]:
-    """The body sets each slot through its descriptor, which the class's own `__setattr__` does not see."""
+    """Write an `__init__` that sets each slot through its descriptor, which the class's `__setattr__` does not see."""
     parameters, body, names = [], [], dict[str, Any]()
     for each in fields(cls):
         name = each.name

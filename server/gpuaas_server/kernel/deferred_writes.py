@@ -25,7 +25,7 @@ class DeferredWrites:
         self._calls.append((function, parameters))
 
     def take(self) -> tuple[str, list[object]] | None:
-        """The one statement with its parameters; None when there is nothing to write."""
+        """Return the one statement with its parameters; None when there is nothing to write."""
         inserts, self._inserts = self._inserts, {}
         calls, self._calls = self._calls, []
         if not inserts and not calls:

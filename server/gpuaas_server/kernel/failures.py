@@ -36,6 +36,6 @@ class Failure:
 
 
 def failure(code: str, message: str, retryable: bool | None = None) -> Failure:
-    """A failure with a code of the catalogue, which also says the next step and whether to retry."""
+    """Return a failure with a code of the catalogue, which also says the next step and whether to retry."""
     kind = CATALOGUE[code]
     return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable)

@@ -21,7 +21,7 @@ _sequence = 0
 
 
 def _uuid7() -> int:
-    """48 bits of milliseconds, 12 bits of sequence (ids of one process sort by their making), 62 random bits."""
+    """Make a UUIDv7: 48 bits of milliseconds, 12 bits of sequence (ids of one process sort by creation), 62 random bits."""
     global _last_ms, _sequence
     with _lock:
         now = time.time_ns() // 1_000_000
@@ -41,7 +41,7 @@ def new_id(prefix: str) -> str:
 
 
 def first_id_at(prefix: str, moment: datetime) -> str:
-    """The smallest id of this prefix at the moment: with it the primary key serves as an index by time."""
+    """Return the smallest id of this prefix at the moment: with it the primary key serves as an index by time."""
     return _spell(prefix, int(moment.timestamp() * 1000) << 80)
 
 
@@ -51,7 +51,7 @@ def _spell(prefix: str, value: int) -> str:
 
 
 def id_pattern(prefix: str) -> str:
-    """The regular expression of ids with this prefix, without anchors."""
+    """Return the regular expression of ids with this prefix, without anchors."""
     return f"{prefix}_{_BODY}"
 
 

@@ -8,7 +8,7 @@ import orjson
 
 
 def as_json(value: object) -> str:
-    """The JSON of a value. A document may hold a number of more than 64 bits, which PostgreSQL keeps and orjson refuses."""
+    """Return the JSON of a value, also with numbers of more than 64 bits, which PostgreSQL keeps and orjson refuses."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:

@@ -13,7 +13,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 def redact(fields: dict[str, object]) -> dict[str, object]:
-    """A copy without the values of secret-sounding names, at any depth."""
+    """Return a copy without the values of secret-sounding names, at any depth."""
     clean: dict[str, object] = {}
     for key, value in fields.items():
         if any(word in key.lower() for word in _SECRET_WORDS) and isinstance(value, (str, bytes)):

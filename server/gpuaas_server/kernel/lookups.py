@@ -21,7 +21,7 @@ class BatchedLookup(Generic[Key, Value]):
         self._looking: asyncio.Task[None] | None = None
 
     async def ask(self, key: Key) -> Value | None:
-        """What a statement that starts from now on finds under the key; None when it finds nothing."""
+        """Return what a statement that starts from now on finds under the key; None when it finds nothing."""
         answer: asyncio.Future[Value | None] = asyncio.get_running_loop().create_future()
         self._asking[key].append(answer)
         if self._looking is None:
@@ -46,5 +46,5 @@ class BatchedLookup(Generic[Key, Value]):
 
 
 def _waiting(askers: Iterable[list[asyncio.Future[Value | None]]]) -> Iterator[asyncio.Future[Value | None]]:
-    """The callers that still wait: one may have disconnected meanwhile."""
+    """Yield the callers that still wait: one may have disconnected meanwhile."""
     return (answer for answers in askers for answer in answers if not answer.done())

@@ -26,14 +26,14 @@ IPV6_PATTERN = "|".join(
 
 
 def parse_address(text: str) -> Address:
-    """The address, or ValueError. An IPv4 address written as IPv6 (::ffff:192.0.2.1) is the IPv4 address."""
+    """Return the address, or ValueError. An IPv4 address written as IPv6 (::ffff:192.0.2.1) is the IPv4 address."""
     address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
 
 
 def parse_network(text: str) -> IPv4Network | IPv6Network:
-    """The network of an address or a CIDR network, or ValueError. Host bits are dropped; IPv4 written as IPv6 is IPv4."""
+    """Return the network of an address or CIDR network, or ValueError. Host bits are dropped; IPv4 written as IPv6 is IPv4."""
     network = ip_network(text, strict=False)
     mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
     if mapped is None or network.prefixlen < MAPPED_PREFIX:
@@ -51,7 +51,7 @@ def is_address(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normal_address(text: str) -> str:
-    """The usual spelling of an address, without a zone. Other text stays as it is."""
+    """Return the usual spelling of an address, without a zone. Other text stays as it is."""
     try:
         return str(parse_address(text.partition("%")[0]))
     except ValueError:
@@ -60,7 +60,7 @@ def normal_address(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def network_of(text: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address. Other text stands for itself."""
+    """Return what counts as one client: an IPv4 address, or the /64 of an IPv6 address. Other text stands for itself."""
     try:
         address = parse_address(text.partition("%")[0])
     except ValueError:

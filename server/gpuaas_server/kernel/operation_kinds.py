@@ -239,5 +239,5 @@ else:
 
 
 def published_kinds() -> list[dict[str, object]]:
-    """What the contract says of each kind, in the order of the table, so that no client keeps a list of its own."""
+    """Return what the contract says of each kind, in the order of the table, so that no client keeps a list of its own."""
     return [{column: getattr(kind, column) for column in PUBLISHED} for kind in _TABLE]

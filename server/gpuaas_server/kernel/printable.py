@@ -8,7 +8,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028
 
 
 def printable_text(text: str) -> str:
-    """The text with the replacement character for control and escape sequences, NUL (which PostgreSQL lacks) and lone
+    """Return the text with the replacement character for control and escape sequences, NUL (which PostgreSQL lacks) and lone
     surrogates (which UTF-8 lacks).
     """
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -38,7 +38,7 @@ def computed(expression: str) -> Any:
 
 
 def computed_from(expression: str) -> dict[str, str]:
-    """The metadata of a computed field before plain ones, as a class needs that others extend: `field(metadata=...)`."""
+    """Return the metadata of a computed field before plain ones, as a class needs that others extend: `field(metadata=...)`."""
     return {_EXPRESSION: expression}
 
 
@@ -76,7 +76,7 @@ class _Layout:
         return self.selected[alias]
 
     def make_rows(self, cursor: AsyncCursor[Any]) -> RowMaker[Any]:
-        """The row factory: psycopg calls it once for each result, and then what it returns once for each row."""
+        """Return the row factory: psycopg calls it once for each result, and then what it returns once for each row."""
         result = cursor.pgresult
         if result is None or not result.nfields:
             return no_result
@@ -92,7 +92,7 @@ class _Layout:
 
 
 def _builder(row: type[Any], names: tuple[str, ...]) -> RowMaker[Any]:
-    """A function that fills the slots of a new row and freezes it, ten times as fast as the constructor of a frozen class.
+    """Return a function that fills a new row's slots and freezes it, ten times as fast as the constructor of a frozen class.
 
     It fills an instance of a subclass that is not frozen and has the same slots, and then changes its class to `row`.
     """
@@ -108,7 +108,7 @@ def _builder(row: type[Any], names: tuple[str, ...]) -> RowMaker[Any]:
 
 
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that reads these attributes of a row; with one name `attrgetter` would give the value alone."""
+    """Return a function that reads these attributes of a row; with one name `attrgetter` would give the value alone."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda row: tuple(getattr(row, name) for name in names)
@@ -125,7 +125,7 @@ def _layout(row: type[Any]) -> _Layout:
 
 
 def columns_of(row: type[Any], alias: str = "") -> str:
-    """The column list of a SELECT or RETURNING. `alias` qualifies the plain columns of a join."""
+    """Return the column list of a SELECT or RETURNING. `alias` qualifies the plain columns of a join."""
     layout = _layout(row)
     return layout.selected.get(alias) or layout.select(alias)
 
@@ -135,7 +135,7 @@ def row_factory(row: type[Row]) -> AsyncRowFactory[Row]:
 
 
 def recordset_insert(table: str, row: type[Any]) -> str:
-    """An INSERT of any number of rows whose only parameter is their JSON, as `DeferredWrites.insert` and `as_json` make it.
+    """Return an INSERT of many rows whose only parameter is their JSON, as `DeferredWrites.insert` and `as_json` make it.
 
     The types come from the table itself. JSON has no bytes: a row with such a field needs `values_insert`.
     """
@@ -144,7 +144,7 @@ def recordset_insert(table: str, row: type[Any]) -> str:
 
 
 def values_insert(table: str, row: type[Any]) -> str:
-    """An INSERT of one row; `values_of` has its parameters."""
+    """Return an INSERT of one row; `values_of` has its parameters."""
     names = _layout(row).inserted
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
 
@@ -167,7 +167,7 @@ def with_changes(row: Row, changes: Mapping[str, object]) -> Row:
 
 
 def fields_of(row: Any) -> dict[str, Any]:
-    """The row's fields by name, for a wire type that has the same ones: `Sku(**fields_of(row), allowed_actions=...)`."""
+    """Return the row's fields by name, for a wire type that has the same ones: `Sku(**fields_of(row), allowed_actions=...)`."""
     layout = _layout(type(row))
     return dict(zip(layout.names, layout.read(row), strict=True))
 
@@ -187,7 +187,7 @@ async def execute_scalar(
 
 
 async def fetch_one(connection: Connection, row: type[Row], statement: str, parameters: Params | None = None) -> Row:
-    """The row of a statement that always has one, such as the RETURNING of an INSERT."""
+    """Return the row of a statement that always has one, such as the RETURNING of an INSERT."""
     found = await fetch_optional(connection, row, statement, parameters)
     if found is None:
         raise LookupError(f"the statement found no {row.__name__}")
@@ -197,7 +197,7 @@ async def fetch_one(connection: Connection, row: type[Row], statement: str, para
 async def fetch_optional(
     connection: Connection, row: type[Row], statement: str, parameters: Params | None = None
 ) -> Row | None:
-    """The first row; None when there is none."""
+    """Return the first row; None when there is none."""
     return await (await execute(connection, row, statement, parameters)).fetchone()
 
 
@@ -210,20 +210,20 @@ async def fetch_all(
 async def fetch_value(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> Value | None:
-    """The first column of the first row; None when there is no row, or it is NULL."""
+    """Return the first column of the first row; None when there is no row, or it is NULL."""
     return await (await execute_scalar(connection, kind, statement, parameters)).fetchone()
 
 
 async def fetch_values(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> list[Value]:
-    """The first column of every row."""
+    """Return the first column of every row."""
     return await (await execute_scalar(connection, kind, statement, parameters)).fetchall()
 
 
 async def fetch_mapping(
     connection: Connection, key: type[Key], value: type[Value], statement: str, parameters: Params | None = None
 ) -> dict[Key, Value]:
-    """The second column of every row by its first. `key` and `value` are for mypy only."""
+    """Return the second column of every row by its first. `key` and `value` are for mypy only."""
     cursor = await connection.cursor(row_factory=tuple_row).execute(statement, parameters)
     return dict(await cursor.fetchall())

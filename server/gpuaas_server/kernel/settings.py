@@ -342,7 +342,7 @@ class Settings(ArtifactSettings):
 
 
 def settings_reference() -> list[tuple[str, str, str]]:
-    """(variable, default, description) of every setting, for the printed and the committed reference."""
+    """Return (variable, default, description) of every setting, for the printed and the committed reference."""
     rows = []
     for name, field in sorted(Settings.model_fields.items(), key=lambda item: item[0] in ArtifactSettings.model_fields):
         default = "" if field.default is None else str(field.default)

@@ -32,7 +32,7 @@ class SshEndpoint:
 
 
 def normal_target_address(text: object) -> str | None:
-    """The usual spelling of an IP address or DNS name; None for everything else."""
+    """Return the usual spelling of an IP address or DNS name; None for everything else."""
     if not isinstance(text, str) or "%" in text:  # a zone may have any letter in it
         return None
     try:
@@ -43,7 +43,7 @@ def normal_target_address(text: object) -> str | None:
 
 
 def read_endpoint(address: object, port: object, user: object) -> SshEndpoint | None:
-    """The endpoint, or None when a part of it has a form that no client may get."""
+    """Return the endpoint, or None when a part of it has a form that no client may get."""
     where = normal_target_address(address)
     if where is None or not isinstance(user, str) or not _USER.fullmatch(user):
         return None
@@ -53,7 +53,7 @@ def read_endpoint(address: object, port: object, user: object) -> SshEndpoint | 
 
 
 def check_reported_endpoint(reported: object, addresses: Collection[str], user: str) -> SshEndpoint | str:
-    """The endpoint that a host reported for an allocation, or a sentence why it is refused.
+    """Return the endpoint that a host reported for an allocation, or a sentence why it is refused.
 
     `addresses` are those that belong to the node; `user` is the account that the platform asked for.
     """

@@ -30,7 +30,7 @@ def report_failures() -> Iterator[None]:
 
 
 def _sentence_of(error: Exception) -> str:
-    """The sentence for errors of libraries that an operator can fix. They are known by name: most processes never load them."""
+    """Return the sentence for a library's error that an operator can fix. Errors go by name: most processes never load them."""
     kind = type(error).__name__
     if kind == "ValidationError" and hasattr(error, "errors"):
         faults = [

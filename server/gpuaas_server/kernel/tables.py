@@ -8,12 +8,12 @@ Timestamp = sa.DateTime(timezone=True)
 
 
 def text_id() -> sa.Text:
-    """The type of ids, which compare byte by byte, whatever the cluster's locale."""
+    """Return the type of ids, which compare byte by byte, whatever the cluster's locale."""
     return sa.Text(collation="C")
 
 
 def id_column(prefix: str) -> sa.Column[str]:
-    """The primary key: a typed id whose prefix the database checks too."""
+    """Return the primary key: a typed id whose prefix the database checks too."""
     return sa.Column("id", text_id(), sa.CheckConstraint(f"id LIKE '{prefix}\\_%'"), primary_key=True)
 
 

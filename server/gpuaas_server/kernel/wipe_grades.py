@@ -26,14 +26,14 @@ def rank(grade: str) -> int:
 
 
 def required_grade(shape: str, of_sku: WipeGrade, of_tenant: WipeGrade) -> WipeGrade:
-    """The grade that the wipe has to reach. A slice is inspected, since it has no boot of its own; the tenant's policy is about
+    """Return the grade to reach. A slice is inspected, since it has no boot of its own; the tenant's policy is about
     whole hosts.
     """
     return max(of_sku, of_tenant, key=rank) if shape == "baremetal" else INSPECTED
 
 
 def provable_grades(agent_sha256: str | None) -> tuple[WipeGrade, ...]:
-    """The grades that an agent can prove, best last: a restart proves something only when its expected state is on record."""
+    """Return the grades an agent can prove, best last: a restart proves something only when its expected state is on record."""
     return (INSPECTED,) if agent_sha256 is None else (INSPECTED, REBOOTED)
 
 

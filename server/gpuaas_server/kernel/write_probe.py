@@ -64,7 +64,7 @@ class WriteProbe:
             self._health.end(CONDITION)
 
     async def _probe(self) -> str | None:
-        """The cause of a failed write, empty when it succeeded, None when the check found nothing out."""
+        """Return the cause of a failed write, empty when it succeeded, None when the check found nothing out."""
         try:
             async with self._borrow() as connection:
                 await connection.execute(_PROBE, prepare=False)

@@ -115,7 +115,7 @@ async def _send_task(tx: Tx, context: ReadContext, read_id: str, generation: int
 
 
 def _entry(target: LogTarget, query: LogQuery) -> AuditEntry:
-    """Every read is recorded, also the few lines that a page shows beside a failure: repeated, they would be a whole log."""
+    """Return the audit entry of a read. Each read has one, even of a few lines: repeated, they would be a whole log."""
     details: dict[str, object] = {"member_id": target.member_id, "follow": query.follow, "limit": query.limit}
     return AuditEntry("log_read", target.instance_id, target.tenant_id, target.project_id, details=details)
 
@@ -210,12 +210,12 @@ def _microseconds(moment: datetime) -> int:
 
 
 def following(query: LogQuery) -> LogQuery:
-    """The query of a stream: after its cursor, from its time on, or with the newest lines first."""
+    """Return the query of a stream: after its cursor, from its time on, or with the newest lines first."""
     if query.cursor is not None or query.since is not None:
         return replace(query, follow=True, order="oldest", limit=MOST_LINES, until=None)
     return replace(query, follow=True, order="newest", until=None)
 
 
 def after_cursor(query: LogQuery, cursor: str | None) -> LogQuery:
-    """The query of a stream that goes on after a line that it has shown."""
+    """Return the query of a stream that goes on after a line that it has shown."""
     return query if cursor is None else replace(query, cursor=cursor, order="oldest", limit=MOST_LINES)

@@ -51,7 +51,7 @@ def check(url: str) -> None:
 
 
 def head() -> str:
-    """The revision that none is built on, from the files' text alone: start-up need not load Alembic to see that there is
+    """Return the revision that none is built on, by the files' text alone: start-up need not load Alembic to see that there is
     nothing to do. Numbers only name revisions; in which order they run is said by `down_revision`.
     """
     texts = [path.read_text() for path in (HERE / "versions").glob("[0-9]*.py")]
@@ -62,7 +62,7 @@ def head() -> str:
 
 
 def is_known(revision: str) -> bool:
-    """Whether this version has the revision's file; one that it does not know is of a newer version."""
+    """Tell whether this version has the revision's file; one that it does not know is of a newer version."""
     return any(revision in _REVISION.findall(path.read_text()) for path in (HERE / "versions").glob("[0-9]*.py"))
 
 

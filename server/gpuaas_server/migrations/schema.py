@@ -33,12 +33,12 @@ _TABLES = re.compile(r"gpuaas_server\.\w+\.tables")
 
 
 def tenant_tables() -> list[str]:
-    """Every table with a tenant_id: each must have row-level security, which a test checks in the database."""
+    """Return every table with a tenant_id: each must have row-level security, which a test checks in the database."""
     return sorted(table.name for table in metadata.tables.values() if "tenant_id" in table.columns)
 
 
 def noun_of_table() -> dict[str, str]:
-    """The noun that each table belongs to: the one whose `tables.py` describes it."""
+    """Return the noun that each table belongs to: the one whose `tables.py` describes it."""
     modules = {name.split(".")[1]: vars(module) for name, module in sys.modules.items() if _TABLES.fullmatch(name)}
     return {
         value.name: noun for noun, module in modules.items() for value in module.values() if isinstance(value, sa.Table)

@@ -67,7 +67,7 @@ _POLL_PARAMETERS = [
 
 
 async def _change(call: Call, verb: Callable[[Tx], Awaitable[BaseModel | None]]) -> BaseModel | None:
-    """One transaction in the node's name. No idempotency keys: a signed call has its nonce, a result its digest."""
+    """Run the change in one transaction in the node's name. A signed call has a nonce, and a result a digest, for repeats."""
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
         return await verb(tx)
 

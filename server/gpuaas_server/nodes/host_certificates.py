@@ -31,7 +31,7 @@ class SignedHostCertificate:
 async def host_certificate_create(
     platform: Platform, actor: Actor, wanted: NewHostCertificate
 ) -> SignedHostCertificate:
-    """Principals: address, node id, allocation id. A client that checks the allocation id (HostKeyAlias) cannot be
+    """Sign for address, node id and allocation id. A client that checks the allocation id (HostKeyAlias) cannot be
     sent to another host, because only the node that holds the claim gets that name.
     """
     public = read_public_key(wanted.public_key)

@@ -23,17 +23,17 @@ _ENDED: OperationChanges = {"phase": None, "lease_digest": None, "lease_until": 
 
 
 def instance_topic(instance_id: str) -> str:
-    """The wake-up that followers of an operation, and readers of an instance's timeline, wait for."""
+    """Return the wake-up that followers of an operation, and readers of an instance's timeline, wait for."""
     return f"instance:{instance_id}"
 
 
 def controller_topic(project_id: str) -> str:
-    """The wake-up that a project's controllers wait for while they have no work."""
+    """Return the wake-up that a project's controllers wait for while they have no work."""
     return f"controller:{project_id}"
 
 
 def app_topic(slug: str) -> str:
-    """The wake-up that controllers wait for which serve the app in every tenant that consents."""
+    """Return the wake-up that controllers wait for which serve the app in every tenant that consents."""
     return f"controller:{slug}"
 
 

@@ -49,7 +49,7 @@ async def operations_insert(connection: Connection, rows: Sequence[NewOperation]
 async def operation_show(
     connection: Connection, project_id: str, operation_id: str, apps: Sequence[str] | None = None
 ) -> OperationRow | None:
-    """`apps`: those that the caller sees; None for all."""
+    """Return the operation. `apps`: those that the caller sees; None for all."""
     return await fetch_optional(
         connection,
         OperationRow,
@@ -60,7 +60,7 @@ async def operation_show(
 
 
 async def operation_instance(connection: Connection, operation_id: str) -> str | None:
-    """The instance that the caller must lock before the operation."""
+    """Return the instance that the caller must lock before the operation."""
     return await fetch_value(connection, str, "SELECT instance_id FROM app_operations WHERE id = %s", (operation_id,))
 
 

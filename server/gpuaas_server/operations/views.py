@@ -30,7 +30,7 @@ def operation_of(row: OperationRow, caller: Caller) -> Operation:
 
 
 def forcible(row: OperationRow) -> bool:
-    """Whether the operation is live and begun, or is a teardown whose proof is missing."""
+    """Tell whether the operation is live and begun, or is a teardown whose proof is missing."""
     if row.status in LIVE:
         return row.attempt > 0
     unproven = row.status in ("failed", "expired") and row.kind in TEARDOWNS

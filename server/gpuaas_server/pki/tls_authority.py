@@ -99,7 +99,7 @@ def server_certificate(
 def still_good(
     chain_pem: str, authority_pem: str, older_pems: Sequence[str], names: Sequence[str], life: timedelta, now: datetime
 ) -> bool:
-    """Whether the chain can still be used: it has these names, leads to this authority and then to each older one, and is
+    """Tell whether the chain can still be used: it has these names, leads to this authority and then to each older one, and is
     in the first two thirds of its life. A certificate from the future, after a clock was set back, cannot be used.
     """
     chain = x509.load_pem_x509_certificates(chain_pem.encode())

@@ -54,7 +54,7 @@ def _address(bind: str) -> tuple[str, int]:
 
 
 def _socket(bind: str) -> socket.socket:
-    """A listening socket that several api processes may share."""
+    """Return a listening socket that several api processes may share."""
     host, port = _address(bind)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -71,7 +71,7 @@ def _socket(bind: str) -> socket.socket:
 
 
 def _listener_limits(settings: Settings) -> ListenerLimits:
-    """The bounds of everything that comes in, whichever listener it comes to."""
+    """Return the bounds of everything that comes in, whichever listener it comes to."""
     limits = ConnectionLimits(
         connection_limit(settings.max_connections, settings.pool_size),
         settings.max_unauthenticated_connections,

@@ -34,7 +34,7 @@ def account_file(settings: Settings) -> Path:
 
 
 def are_wanted(settings: Settings) -> bool:
-    """Whether there is anything to provide: a package that declares an app, and the program."""
+    """Tell whether there is anything to provide: a package that declares an app, and the program."""
     return (
         settings.platform_apps.strip() != NONE
         and find_spec(PROGRAM.partition(".")[0]) is not None
@@ -67,7 +67,7 @@ async def make_account(settings: Settings, path: Path) -> None:
 
 
 def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, str]:
-    """What the program needs, and everything inherited that is no setting of the server."""
+    """Return what the program needs, and everything inherited that is no setting of the server."""
     own = {f"GPUAAS_{name.upper()}" for name in Settings.model_fields}
     made = {name: value for name, value in inherited.items() if name.upper() not in own}
     made |= {
@@ -83,14 +83,14 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
 
 
 def local_url(settings: Settings) -> str:
-    """Where a program on this machine reaches the API."""
+    """Return where a program on this machine reaches the API."""
     scheme, bind = ("http", settings.http_bind) if settings.http_bind else ("https", settings.https_bind)
     host, _, port = bind.rpartition(":")
     return f"{scheme}://{_EVERYWHERE.get(host, host)}:{port}"
 
 
 def api_answers(settings: Settings) -> bool:
-    """Whether the API on this machine is ready to serve."""
+    """Tell whether the API on this machine is ready to serve."""
     scheme, _, address = local_url(settings).partition("://")
     connection: http.client.HTTPConnection
     if scheme == "http":

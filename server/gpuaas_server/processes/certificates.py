@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 async def https_certificate(platform: Platform) -> TlsFiles:
-    """The current certificate for every name that somebody may use for us; a new one when the old nears its end."""
+    """Return the current certificate for every name that somebody may use for us; a new one when the old nears its end."""
     settings = platform.settings
     binds = (settings.https_bind, settings.client_certificate_bind)
     hosts = {bind.rpartition(":")[0].strip("[]") for bind in binds if bind}

@@ -25,7 +25,7 @@ class EarlyAnswers:
         self._health = health
 
     def say(self, cause: str) -> None:
-        """What to answer until the database's own health has something to say."""
+        """Set what to answer until the database's own health has something to say."""
         self._cause = cause
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -32,7 +32,7 @@ class HttpsAddress:
 
 
 def https_addresses(settings: Settings) -> list[HttpsAddress]:
-    """One listener where both settings name the same address."""
+    """Return the addresses: one listener where both settings name the same one."""
     plain, asking = settings.https_bind, settings.client_certificate_bind
     found = [HttpsAddress("https", plain, plain == asking)] if plain else []
     if asking and asking != plain:
@@ -41,7 +41,7 @@ def https_addresses(settings: Settings) -> list[HttpsAddress]:
 
 
 def server_context(chain_path: Path, client_authorities: str) -> ssl.SSLContext:
-    """A context that serves this chain. With client authorities it asks for a certificate, and takes none as an answer."""
+    """Return a context that serves this chain. With client authorities it asks for a certificate, which is optional."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(str(chain_path))
@@ -84,7 +84,7 @@ class HttpsContext:
         return partial(self.renew, platform)
 
     def _use(self, files: TlsFiles, authorities: str) -> None:
-        """An authority that was retired can only be left out of a new context."""
+        """Use the files. A new context is made when the authorities change: a retired one cannot be taken out of the old."""
         context = self._config.ssl
         if context is None or authorities != self._authorities:
             self._config.ssl = server_context(files.chain_path, authorities)

@@ -64,7 +64,7 @@ def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFile
 
 
 async def trust_bundle(platform: Platform) -> str:
-    """Certificates of every living key, those that sign only later too."""
+    """Return the certificates of every living key, those that sign only later too."""
     living = await pki.authorities(platform, "registry_token")
     return "".join(key.certificate or "" for key in living)
 

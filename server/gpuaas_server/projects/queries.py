@@ -64,7 +64,7 @@ _PROJECT = columns_of(ProjectRow)
 async def tenant_insert(
     connection: Connection, tenant_id: str, slug: str, name: str, now: datetime
 ) -> TenantRow | None:
-    """The row, or None when the slug is taken."""
+    """Return the row, or None when the slug is taken."""
     return await fetch_optional(
         connection,
         TenantRow,
@@ -115,7 +115,7 @@ async def tenant_delete_after(connection: Connection, tenant_id: str, moment: da
 async def project_insert(
     connection: Connection, project_id: str, tenant_id: str, slug: str, name: str, now: datetime
 ) -> ProjectRow | None:
-    """The row, or None when the slug is taken in this tenant."""
+    """Return the row, or None when the slug is taken in this tenant."""
     return await fetch_optional(
         connection,
         ProjectRow,
@@ -129,7 +129,7 @@ _PLATFORM_LOCK = 7_301_125  # of those who would make the platform's project
 
 
 async def platform_project(connection: Connection, *, lock: bool = False) -> ProjectRow | None:
-    """The platform's own project, if the connection may see it. `lock`: wait for whoever makes it at this moment."""
+    """Return the platform's own project, if the connection may see it. `lock`: wait for whoever makes it at this moment."""
     if lock:
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_PLATFORM_LOCK,))
     return await fetch_optional(connection, ProjectRow, f"SELECT {_PROJECT} FROM projects WHERE platform")

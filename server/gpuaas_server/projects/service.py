@@ -92,13 +92,13 @@ async def project_target(connection: Connection, project_id: str) -> CallTarget 
 
 
 async def is_platform_project(connection: Connection, project_id: str) -> bool:
-    """Whether this is the platform's own project. Its rows must be visible to the connection."""
+    """Tell whether this is the platform's own project. Its rows must be visible to the connection."""
     row = await queries.platform_project(connection)
     return row is not None and row.id == project_id
 
 
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
-    """The tenant's projects of these ids. Another tenant's are left out, whatever the caller may see."""
+    """Return the tenant's projects of these ids. Another tenant's are left out, whatever the caller may see."""
     rows = await queries.project_facts(connection, tenant_id, sorted(set(project_ids)))
     return {row.id: row for row in rows}
 
@@ -123,7 +123,7 @@ async def tenant_create(tx: Tx, settings: Settings, body: TenantCreate, caller: 
 
 
 async def tenant_list(connection: Connection, actor: Actor, page: PageRequest, caller: Caller) -> Page[Tenant]:
-    """All tenants for the platform's roles, else the caller's own."""
+    """Return all tenants for the platform's roles, else the caller's own."""
     only = None if caller.roles & identity.PLATFORM_ROLES else [actor.tenant_id]
     rows = await queries.tenant_list(connection, only, page)
     return Page[Tenant].of([_tenant(row, caller) for row in rows], page)
@@ -165,7 +165,7 @@ async def tenant_project_list(connection: Connection, page: PageRequest, caller:
 
 
 async def project_list(connection: Connection, actor: Actor, page: PageRequest) -> Page[Project]:
-    """The projects that the caller may see. What they may do in each is said by the project itself, not by the list."""
+    """Return the projects that the caller may see. What they may do in each is said by the project itself, not by the list."""
     only = await identity.visible_projects(connection, actor)
     rows = await queries.project_list(connection, actor.tenant_id or None, only, page)
     return Page[Project].of([_project(row, NOBODY) for row in rows], page)

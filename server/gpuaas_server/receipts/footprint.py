@@ -63,7 +63,7 @@ def _is_port(entry: str) -> bool:
 
 
 def _is_path(entry: str) -> bool:
-    """Whether it is an absolute path without `.` or `..`. Only its last part may have a `*`, beside other characters."""
+    """Tell whether it is an absolute path without `.` or `..`. Only its last part may have a `*`, beside other characters."""
     if not _PATH.fullmatch(entry) or any(entry == place or entry.startswith(place + "/") for place in _KERNEL):
         return False
     parts = entry.split("/")[1:]

@@ -136,7 +136,7 @@ def apply_changes(row: ReceiptRow, changes: ReceiptChanges) -> ReceiptRow:
 
 
 def inspection_task(row: ReceiptRow, attempt: int) -> host_tasks.NewTask:
-    """The receipt is the resource of the task: its inspections are counted apart from the allocation's own tasks."""
+    """Return the task. Its resource is the receipt, so that inspections are counted apart from the allocation's own tasks."""
     spec: dict[str, object] = {
         "receipt_id": row.id,
         "instance_id": row.instance_id,

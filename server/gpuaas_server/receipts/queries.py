@@ -48,7 +48,7 @@ async def operations_referenced(connection: Connection, operation_ids: Sequence[
 async def receipt_show(
     connection: Connection, project_id: str, receipt_id: str, apps: Sequence[str] | None
 ) -> ReceiptRow | None:
-    """`apps`: those that the caller sees; None for all."""
+    """Return the receipt. `apps`: those that the caller sees; None for all."""
     return await fetch_optional(
         connection,
         ReceiptRow,

@@ -29,7 +29,7 @@ class WrappingKey:
 
 
 async def current_key(platform: Platform) -> WrappingKey:
-    """The key for new secrets, made at first use. Call it before a transaction, not inside."""
+    """Return the key for new secrets, made at first use. Call it before a transaction, not inside."""
     backend = platform.settings.custody_backend
     async with platform.database.connection(PLATFORM) as connection:
         row = await queries.key_current(connection, backend)
@@ -60,7 +60,7 @@ def open_key(platform: Platform, row: SealedWrappingKey) -> WrappingKey:
 
 
 async def find_key(platform: Platform, connection: Connection, key_id: str) -> WrappingKey | None:
-    """The key, or None when it was retired: what it protected is under another one by now."""
+    """Return the key, or None when it was retired: what it protected is under another one by now."""
     row = await queries.key_find(connection, key_id)
     return None if row is None or row.retired_at is not None else open_key(platform, row)
 

@@ -29,7 +29,7 @@ class OpenBao:
     settings: Settings
 
     async def key_version(self) -> int:
-        """The newest version of the wrapping key there."""
+        """Return the newest version of the wrapping key there."""
         answer = await self._send("GET", self._transit("keys"))
         return int(answer["data"]["latest_version"])
 
@@ -43,7 +43,7 @@ class OpenBao:
         return str(answer["data"]["ciphertext"]).encode()
 
     async def unwrap(self, wrapped: bytes, purpose: str) -> bytes | None:
-        """The data key; None when it was not wrapped by this key for this purpose."""
+        """Return the data key; None when it was not wrapped by this key for this purpose."""
         body = {"ciphertext": wrapped.decode(), "associated_data": _text(purpose.encode())}
         answer = await self._send("POST", self._transit("decrypt"), body, none_at=400)
         return base64.b64decode(answer["data"]["plaintext"]) if answer else None
@@ -85,7 +85,7 @@ class OpenBao:
             raise _unavailable(type(error).__name__) from None  # its text may quote what was sent
 
     def _client(self) -> AbstractAsyncContextManager["httpx.AsyncClient"]:
-        """A client with a fresh token: it is read for every call, since an agent of the store renews the file."""
+        """Return a client with a fresh token: it is read for every call, since an agent of the store renews the file."""
         token_file, url = self.settings.openbao_token_file, self.settings.openbao_url
         if token_file is None or not url:
             raise _unavailable("openbao_url or openbao_token_file is not set")

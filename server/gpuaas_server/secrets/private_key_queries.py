@@ -36,7 +36,7 @@ async def custody_of(connection: Connection, owner_ids: Sequence[str]) -> list[P
 
 
 async def private_keys_under_other_keys(connection: Connection, current_id: str, portion: int) -> list[WrappedVersion]:
-    """A private key has one version only."""
+    """Return private keys that another key protects. A private key has one version only."""
     return await fetch_all(
         connection,
         WrappedVersion,

@@ -59,7 +59,7 @@ async def private_key_store(tx: Tx, prepared: PreparedPrivateKey) -> None:
 
 
 async def private_key_open(platform: Platform, connection: Connection, owner_id: str) -> bytes:
-    """The private key in clear, for the caller's memory only."""
+    """Return the private key in clear, for the caller's memory only."""
     ref, row = SecretRef(owner_id, 1), await private_key_queries.private_key_find(connection, owner_id)
     if row is None:
         raise envelope.unreadable(ref)
@@ -73,7 +73,7 @@ async def private_keys_destroy(tx: Tx, owner_ids: Sequence[str]) -> None:
 
 
 async def custody_of(connection: Connection, owner_ids: Sequence[str]) -> dict[str, Custody]:
-    """What protects each of these keys. A key that is not in custody (yet, or any more) is absent."""
+    """Return what protects each of these keys. A key that is not in custody (yet, or any more) is absent."""
     found = await private_key_queries.custody_of(connection, owner_ids)
     return {row.id: Custody(row.backend, row.key_id) for row in found}
 

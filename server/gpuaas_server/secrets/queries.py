@@ -67,13 +67,13 @@ async def key_insert(
 
 
 async def key_list(connection: Connection, page: PageRequest) -> list[ListedKey]:
-    """The wrapping keys, newest first."""
+    """Return the wrapping keys, newest first."""
     statement = f"SELECT {columns_of(ListedKey, 'k')} FROM secret_keys k WHERE true"
     return await fetch_page(connection, ListedKey, statement, (), page)
 
 
 async def key_share(connection: Connection, key_id: str) -> bool:
-    """Whether the key is alive; if so it stays alive until the transaction ends."""
+    """Tell whether the key is alive; if so it stays alive until the transaction ends."""
     cursor = await connection.execute(
         "SELECT id FROM secret_keys WHERE id = %s AND retired_at IS NULL FOR SHARE", (key_id,)
     )
@@ -142,7 +142,7 @@ async def project_secrets_destroy(
 
 
 async def project_secrets_unerased(connection: Connection, project_id: str) -> int:
-    """The number of versions that may still lie in the external store."""
+    """Return the number of versions that may still lie in the external store."""
     unerased = await fetch_value(
         connection,
         int,

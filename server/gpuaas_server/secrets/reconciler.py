@@ -78,7 +78,7 @@ class SecretRewrapReconciler:
 
 
 async def _behind(connection: Connection, current_id: str) -> tuple[WrappedKey, ...]:
-    """A portion of what is under other keys: secrets first, then the platform's own private keys."""
+    """Return a portion of what is under other keys: secrets first, then the platform's own private keys."""
     secrets = await queries.versions_under_other_keys(connection, current_id, PORTION)
     found = [WrappedKey(SecretRef(row.id, row.version), row.key_id, row.wrapped_key) for row in secrets]
     if len(found) < PORTION:

@@ -18,7 +18,7 @@ _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 
 
 def seal_to(recipient_key: str, clear: bytes, info: str) -> str:
-    """`recipient_key` is the raw X25519 public key as base64."""
+    """Seal for one recipient. `recipient_key` is the raw X25519 public key as base64."""
     try:
         public = X25519PublicKey.from_public_bytes(base64.b64decode(recipient_key, validate=True))
         return base64.b64encode(_SUITE.encrypt(clear, public, info=info.encode())).decode()

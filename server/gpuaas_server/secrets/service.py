@@ -132,7 +132,7 @@ async def secret_store(tx: Tx, prepared: PreparedSecret) -> None:
 
 
 async def secret_open(platform: Platform, scope: Scope, ref: SecretRef) -> bytes:
-    """The value in clear, for the caller's memory only."""
+    """Return the value in clear, for the caller's memory only."""
     for _ in range(OPEN_TRIES):
         async with platform.database.connection(scope) as connection:
             row = await queries.secret_find(connection, ref.secret_id, ref.version)

@@ -77,7 +77,7 @@ class Capacity:
         return cls(reserved, short - 2 * own, {Lane.BULK: (bulk + 1) // 2})
 
     def free(self, running: Mapping[Lane, int]) -> dict[Lane, int]:
-        """The number of rows that each lane could take now, if no other lane took any."""
+        """Return the number of rows that each lane could take now, if no other lane took any."""
         lent = sum(max(0, running.get(lane, 0) - self.reserved[lane]) for lane in SHORT)
         shared = max(0, self.shared - lent)
         return {
@@ -151,6 +151,6 @@ def _next_row(
 
 
 def lanes_without_slot(waiting: Sequence[DueRow], chosen: Mapping[Lane, Sequence[DueRow]]) -> set[Lane]:
-    """The lanes in which a due row finds no slot."""
+    """Return the lanes in which a due row finds no slot."""
     taken = {row.id for rows in chosen.values() for row in rows}
     return {row.lane for row in waiting if row.id not in taken}

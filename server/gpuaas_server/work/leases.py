@@ -144,7 +144,7 @@ FLOWS_AT_ONCE = 32  # so many flows are looked at in one round, whatever the num
 async def due_rows(
     connection: Connection, kinds: Sequence[str], now: datetime, most: Mapping[Lane, int]
 ) -> list[DueRow]:
-    """The oldest due rows of each lane, at most `most` of a lane."""
+    """Return the oldest due rows of each lane, at most `most` of a lane."""
     return await fetch_all(
         connection,
         DueRow,
@@ -158,7 +158,7 @@ async def due_rows(
 async def due_rows_by_flow(
     connection: Connection, kinds: Sequence[str], now: datetime, lane: Lane, most: int, first: str
 ) -> tuple[list[DueRow], str]:
-    """The oldest due rows of each flow of a crowded lane, from the flow `first` on; and the flow to begin with next time.
+    """Return the oldest due rows of each flow of a crowded lane, from flow `first` on, and the flow to begin with next time.
 
     The statement steps from flow to flow in the index: the cost does not grow with the backlog. A flow is named as a range,
     in which only that index has the order.
@@ -310,7 +310,7 @@ async def fail(connection: Connection, lease: Lease, error: str, again_at: datet
 async def next_due(
     connection: Connection, kinds: Sequence[str], lanes: Sequence[Lane] = tuple(Lane)
 ) -> datetime | None:
-    """The time at which the next row becomes due: an unleased one at run_at, a leased one when its lease lapses."""
+    """Return the time at which the next row becomes due: an unleased one at run_at, a leased one when its lease lapses."""
     return await fetch_value(
         connection,
         datetime,
@@ -325,7 +325,7 @@ MOST_COUNTED = 1000  # of what waits in a lane, so that counting costs little wh
 
 
 async def backlog(connection: Connection, now: datetime) -> dict[Lane, tuple[int, float]]:
-    """For each lane, how many due rows wait for a slot (`MOST_COUNTED` at most), and for how many seconds the oldest has."""
+    """Count for each lane the due rows that wait for a slot (`MOST_COUNTED` at most), and the seconds of the oldest."""
     rows = await fetch_all(
         connection,
         _LaneBacklog,

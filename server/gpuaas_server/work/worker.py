@@ -102,7 +102,7 @@ class Worker:
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
 
     async def _waiting(self, connection: Connection, kinds: list[str], now: datetime) -> list[DueRow]:
-        """The due rows of the lanes that have free slots: all of them where they fit, else some of each flow."""
+        """Return the due rows of the lanes that have free slots: all of them where they fit, else some of each flow."""
         free = {lane: slots for lane, slots in self._capacity.free(lanes.per_lane(self._busy())).items() if slots}
         oldest = await leases.due_rows(connection, kinds, now, {lane: slots + 1 for lane, slots in free.items()})
         found = {row.id: row for row in oldest}

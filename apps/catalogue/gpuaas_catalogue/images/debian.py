@@ -91,7 +91,7 @@ class DebianBase:
         return read_base(*self.roots, packages=(*PACKAGES, *names)) if names else self
 
     def status(self) -> str:
-        """The list of packages in dpkg's own form, for programs that look for known faults."""
+        """Returns the list of packages in dpkg's own form, for programs that look for known faults."""
         return "\n".join(
             f"Package: {one.name}\nStatus: install ok installed\nArchitecture: {one.architecture}\nVersion: {one.version}\n"
             for one in self.packages

@@ -40,12 +40,12 @@ def ensure_base(cache: BuildCache, packages: Sequence[str]) -> DebianBase:
 
 
 def _installed(packages: Sequence[str]) -> list[str]:
-    """Recipes that need no further packages share one root file system."""
+    """Returns what is installed. Recipes that need no further packages share one root file system."""
     return [*INSTALLED, *sorted(set(packages) - set(INSTALLED))]
 
 
 def _named_roots() -> list[Path]:
-    """The layers of a root file system, the topmost first, with colons between them."""
+    """Returns the layers of a root file system, the topmost first, with colons between them."""
     return [Path(one) for one in os.environ.get(BASE_VARIABLE, "").split(":") if one]
 
 

@@ -39,7 +39,7 @@ async def ask_host(host: Host, action: str, /, timeout: float = SECONDS, **reque
 
 @cache
 def program_command() -> list[str]:
-    """The command that starts the program on a host. It reads requests until its input ends."""
+    """Returns the command that starts the program on a host. It reads requests until its input ends."""
     return command_of(_text("container_host"))
 
 

@@ -29,12 +29,12 @@ def gres_conf(model: str, devices: Sequence[str]) -> str:
 
 
 def gres(model: str, devices: Sequence[str]) -> str | None:
-    """The GPUs of a node, in the form of its configuration."""
+    """Returns the GPUs of a node, in the form of its configuration."""
     return f"gpu:{gpu_type(model)}:{len(devices)}" if devices else None
 
 
 def slurmdbd_conf() -> str:
-    """Has no password: the database authenticates the account by the socket."""
+    """Returns the configuration. It has no password: the database authenticates the account by the socket."""
     lines = [
         "AuthType=auth/munge",
         f"AuthInfo=socket={layout.MUNGE_SOCKET}",

@@ -18,7 +18,7 @@ def munge_unit(environment: Mapping[str, str]) -> str:
 
 
 def database_unit(environment: Mapping[str, str]) -> str:
-    """The database is reachable only through its socket, by one account."""
+    """Returns the unit. The database is reachable only through its socket, by one account."""
     command = (
         f"/usr/sbin/mariadbd --no-defaults --datadir={layout.DATABASE} --socket={layout.DATABASE_SOCKET}"
         " --pid-file=/run/gpuaas-slurm-database/pid --skip-networking --innodb-buffer-pool-size=1G"
@@ -43,7 +43,7 @@ def controller_unit(environment: Mapping[str, str], accounting: bool) -> str:
 
 
 def worker_unit(environment: Mapping[str, str], node: str, address: str, gres: str | None) -> str:
-    """A dynamic node: the controller learns of it when it joins. Jobs continue while slurmd restarts."""
+    """Returns the unit of a dynamic node: the controller learns of it when it joins. Jobs continue while slurmd restarts."""
     node_conf = f"NodeAddr={address}{f' Gres={gres}' if gres else ''}"
     service = [
         f'ExecStart=/usr/sbin/slurmd -D -s -Z -N {node} --conf "{node_conf}"',

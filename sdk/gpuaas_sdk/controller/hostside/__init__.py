@@ -40,7 +40,7 @@ def host_program(main: str, modules: Mapping[str, str]) -> list[str]:
 
 @cache
 def installer_command() -> list[str]:
-    """The command that starts the installer on a host. It reads requests until its input ends."""
+    """Return the command that starts the installer on a host. It reads requests until its input ends."""
     return host_program(_text("installer"), {name: _text(name) for name in _MODULES})
 
 

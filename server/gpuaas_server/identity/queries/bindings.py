@@ -85,7 +85,7 @@ async def admins_lock(connection: Connection, tenant_id: str | None) -> None:
 
 
 async def admins(connection: Connection, role: str, tenant_id: str | None) -> list[str]:
-    """The users who hold the role and can act."""
+    """Return the users who hold the role and can act."""
     return await fetch_values(
         connection,
         str,

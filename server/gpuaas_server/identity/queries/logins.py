@@ -29,7 +29,7 @@ class _LoginRow(LoginUser):
 async def login_account(
     connection: Connection, email: str, digest: bytes, network: str, since: datetime
 ) -> LoginAccount:
-    """The user, if there is one; the locks on that name, if there are any; whether it is known in this network."""
+    """Return the user, if there is one; the locks on that name, if there are any; whether it is known in this network."""
     row = await fetch_one(
         connection,
         _LoginRow,

@@ -18,7 +18,7 @@ async def user_principal(connection: Connection, user_id: str) -> UserPrincipalR
 
 
 async def service_account_principal(connection: Connection, account_id: str) -> list[AccountPrincipalRow]:
-    """One row for each key, at least one."""
+    """Return one row for each key, at least one."""
     return await fetch_all(
         connection,
         AccountPrincipalRow,

@@ -19,7 +19,7 @@ from gpuaas_server.kernel.rows import (
 
 
 async def service_account_insert(connection: Connection, row: NewServiceAccountRow) -> ServiceAccountRow | None:
-    """The row, or None when the name is taken in this project."""
+    """Return the row, or None when the name is taken in this project."""
     return await fetch_optional(
         connection,
         ServiceAccountRow,
@@ -159,7 +159,7 @@ async def key_delete(connection: Connection, account_id: str, key_id: str) -> bo
 
 
 async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -> list[SignInKey]:
-    """The live keys of an account, with the account's own state in every row."""
+    """Return the live keys of an account, with the account's own state in every row."""
     return await fetch_all(
         connection,
         SignInKey,

@@ -22,7 +22,7 @@ async def session_user(connection: Connection, family_digest: bytes) -> AccountI
 
 
 async def session_lock(connection: Connection, family_digest: bytes) -> LockedSession | None:
-    """The session, locked: those who refresh at the same moment go on one after the other."""
+    """Lock the session and return it: those who refresh at the same moment go on one after the other."""
     return await fetch_optional(
         connection,
         LockedSession,

@@ -51,7 +51,7 @@ async def signing_key_current(connection: Connection) -> SealedSigningKey | None
 
 
 async def signing_key_verifying(connection: Connection, now: datetime) -> list[VerifyingKey]:
-    """Every key whose tokens are still good."""
+    """Return every key whose tokens are still good."""
     return await fetch_all(
         connection,
         VerifyingKey,
@@ -67,7 +67,7 @@ async def signing_key_list(connection: Connection, page: PageRequest) -> list[Si
 
 
 async def signing_keys_sealed(connection: Connection) -> list[SealedSigningKey]:
-    """The keys that an older release left under the master key."""
+    """Return the keys that an older release left under the master key."""
     return await fetch_all(
         connection,
         SealedSigningKey,

@@ -19,7 +19,7 @@ async def user_insert(
     password_hash: str,
     now: datetime,
 ) -> UserRow | None:
-    """The row, or None when the address is taken."""
+    """Return the row, or None when the address is taken."""
     return await fetch_optional(
         connection,
         UserRow,
@@ -56,7 +56,7 @@ async def user_emails(connection: Connection, user_ids: list[str]) -> list[str]:
 
 
 async def oldest_admin(connection: Connection) -> UserRow | None:
-    """The oldest of the users who hold platform_admin, disabled ones too."""
+    """Return the oldest of the users who hold platform_admin, disabled ones too."""
     return await fetch_optional(
         connection,
         UserRow,

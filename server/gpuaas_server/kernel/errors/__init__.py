@@ -35,5 +35,5 @@ class Problem(Exception):
 
 
 def not_found(noun: str, identifier: str) -> Problem:
-    """The same answer for 'absent' and 'not yours': existence across the tenant boundary is not disclosed."""
+    """Return the same answer for 'absent' and 'not yours': existence across the tenant boundary is not disclosed."""
     return Problem("not_found", f"There is no {noun} {identifier} that you can see.", target=identifier)

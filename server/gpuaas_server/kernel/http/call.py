@@ -135,7 +135,7 @@ class Call:
         return idempotency.respond(answer)
 
     async def is_still_admitted(self) -> bool:
-        """Whether the same call would be admitted now. Long answers, such as streams, ask this again and again."""
+        """Tell whether the same call would be admitted now. Long answers, such as streams, ask this again and again."""
         try:
             await self.request.app.state.gate.admit(self.request, self.action)
         except Problem:
@@ -216,7 +216,7 @@ IfMatchHeader = Annotated[
 
 
 def admitted(action: str) -> Any:
-    """The dependency that admits a call of this action or raises the right problem. Reads carry no key."""
+    """Return the dependency that admits a call of this action or raises the right problem. Reads carry no key."""
 
     async def admit(request: Request) -> Call:
         return await admit_call(request, action)

@@ -23,7 +23,7 @@ NO_CERTIFICATE = ShownCertificate()
 
 
 def thumbprint_of(certificate: bytes) -> str:
-    """The thumbprint of a certificate in DER: SHA-256 in unpadded base64url."""
+    """Return the thumbprint of a certificate in DER: SHA-256 in unpadded base64url."""
     return urlsafe_b64encode(hashlib.sha256(certificate).digest()).rstrip(b"=").decode()
 
 
@@ -35,6 +35,6 @@ def read_shown_certificate(transport: BaseTransport) -> ShownCertificate:
 
 
 def shown_certificate(request: HTTPConnection) -> ShownCertificate:
-    """The certificate of the connection that this request came over."""
+    """Return the certificate of the connection that this request came over."""
     connection = request.scope["state"].get("connection")
     return NO_CERTIFICATE if connection is None else connection.certificate

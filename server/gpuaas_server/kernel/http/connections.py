@@ -92,7 +92,7 @@ class Connection:
             table.remove(self)
 
     def take_body(self, count: int) -> bool:
-        """Whether this many more bytes of an unauthenticated request's body may be kept."""
+        """Tell whether this many more bytes of an unauthenticated request's body may be kept."""
         return self.authenticated or self.table is None or self.table.take_body(self, count)
 
     def release_body(self) -> None:

@@ -94,7 +94,7 @@ class Edge:
 
 
 def _trace(headers: dict[bytes, bytes]) -> tuple[str, str]:
-    """The caller's correlation id and traceparent when well formed, else fresh ones of the same identity."""
+    """Return the caller's correlation id and traceparent when well formed, else fresh ones of the same identity."""
     traceparent = headers.get(b"traceparent", b"").decode("latin-1")
     if not _TRACEPARENT.fullmatch(traceparent):
         identity = uuid4().hex
@@ -173,7 +173,7 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 def is_local(request: Request) -> bool:
-    """Whether the client is a process of this machine. A request that a local proxy forwards for others is not local."""
+    """Tell whether the client is a process of this machine. A request that a local proxy forwards for others is not local."""
     if any(name in request.headers for name in _FORWARDED):
         return False
     try:
@@ -183,7 +183,7 @@ def is_local(request: Request) -> bool:
 
 
 def anonymous_actor(request: Request) -> Actor:
-    """The actor of an unauthenticated request: only the address is known."""
+    """Return the actor of an unauthenticated request: only the address is known."""
     state = request.scope["state"]
     return Actor(
         id="anonymous",

@@ -55,7 +55,7 @@ class IdempotencyKey:
         return _KEYED + sealer.mark(framed, _PURPOSE)
 
     def is_request_of(self, stored: bytes, sealer: Sealer) -> bool:
-        """Whether the stored fingerprint is of this request."""
+        """Tell whether the stored fingerprint is of this request."""
         if len(stored) > _PLAIN_BYTES:
             return hmac.compare_digest(stored, self.fingerprint(sealer))
         # A row of an earlier release, which stored plain hashes; it expires within `idempotency_hours` of the upgrade.
@@ -77,7 +77,7 @@ class StoredAnswer:
 
 
 def is_answer(problem: Problem) -> bool:
-    """Whether a refusal is the request's final answer, which every later attempt under its key must get too."""
+    """Tell whether a refusal is the request's final answer, which every later attempt under its key must get too."""
     status = problem.kind.status
     return 400 <= status < 500 and status not in _NO_ANSWER_STATUSES and problem.code not in _ABOUT_THE_KEY
 
@@ -133,7 +133,7 @@ async def ask(tx: Tx, key: IdempotencyKey) -> KeyLookup:
 
 
 async def recall(tx: Tx, lookup: KeyLookup, sealer: Sealer) -> StoredAnswer | None:
-    """The stored answer, or None when this request is the first."""
+    """Return the stored answer, or None when this request is the first."""
     locked, stored = await lookup.locked.fetchone(), await lookup.stored.fetchone()
     if not locked:
         raise Problem("idempotency_in_progress")

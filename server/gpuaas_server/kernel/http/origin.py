@@ -12,7 +12,7 @@ _BROWSER_SESSION = "/auth/session"
 
 
 def user_agent(request: Request) -> str:
-    """The User-Agent, bounded, and without anything that a terminal or a log would act on."""
+    """Return the User-Agent, bounded, and without anything that a terminal or a log would act on."""
     text = request.headers.get("user-agent", "")[:MOST_USER_AGENT]
     if text.isascii() and text.isprintable():
         return text
@@ -20,7 +20,7 @@ def user_agent(request: Request) -> str:
 
 
 def token_source(request: Request) -> str:
-    """The source of a request with a token, or with none yet: what the client declares, if the client is known."""
+    """Return the source of a request with a token, or with none yet: what the client declares, if the client is known."""
     said = request.headers.get("user-agent", "")
     for prefix, source in _DECLARED.items():
         if said.startswith(prefix):
@@ -29,5 +29,5 @@ def token_source(request: Request) -> str:
 
 
 def cookie_source(request: Request) -> str:
-    """The source of a signed-in caller's request: a cookie is the console's, whatever the browser calls itself."""
+    """Return the source of a signed-in caller's request: a cookie is the console's, whatever the browser calls itself."""
     return token_source(request) if "authorization" in request.headers else "console"

@@ -91,7 +91,7 @@ def _from_http(error: HTTPException) -> Problem:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods that the path offers; the framework names only the first route's."""
+    """Return the methods that the path offers; the framework names only the first route's."""
     routes = request.app.router.routes
 
     def offered(method: str) -> bool:
@@ -175,7 +175,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def declared(*codes: str) -> dict[int | str, dict[str, object]]:
-    """The `responses=` of an endpoint: exactly these codes, grouped by status, for the OpenAPI document."""
+    """Return the `responses=` of an endpoint: exactly these codes, grouped by status, for the OpenAPI document."""
     by_status: dict[int | str, list[str]] = {}
     for code in dict.fromkeys(codes):  # an endpoint may name one that every call has
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
@@ -208,5 +208,5 @@ _EVERY_CALL = (
 
 
 def problem_responses(*codes: str) -> dict[int | str, dict[str, object]]:
-    """The `responses=` of an endpoint: what any authorised call may answer, and its own codes."""
+    """Return the `responses=` of an endpoint: what any authorised call may answer, and its own codes."""
     return declared(*_EVERY_CALL, *codes)

@@ -348,7 +348,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._linger()
 
     def _may_answer(self) -> bool:
-        """Whether an answer can be sent: no earlier request waits for its own, and none to this one has begun."""
+        """Tell whether an answer can be sent: no earlier request waits for its own, and none to this one has begun."""
         if self._phase == _BODY:
             return not self.pipeline and not self.cycle.response_started
         return not self._is_answering()

@@ -38,7 +38,7 @@ class ForwardedClient:
 
 
 def last_untrusted(header: str, trusted: Networks) -> str:
-    """The last address that is not a trusted proxy's; the first one when all are; empty when one in between is no address."""
+    """Return the last address that is not a trusted proxy's; the first if all are; empty if one in between is no address."""
     found = ""
     for hop in reversed(header.rsplit(",", MOST_HOPS)[-MOST_HOPS:]):
         try:

@@ -25,7 +25,7 @@ class ProxyHeaderInvalid(Exception):
 
 
 async def read_proxy_header(sock: socket.socket) -> Client | None:
-    """The client that the balancer names; None when the connection is its own, such as a health check."""
+    """Return the client that the balancer names; None when the connection is its own, such as a health check."""
     start = await _exactly(sock, len(SIGNATURE))
     if start == SIGNATURE:
         return await _read_block(sock)

@@ -14,7 +14,7 @@ API = "/api/v1"
 
 
 def api_router(prefix: str = "", tags: Sequence[str] = ()) -> APIRouter:
-    """A noun's router. Its paths are below `/api/v1`, and an operation is named as its function is."""
+    """Return a noun's router. Its paths are below `/api/v1`, and an operation is named as its function is."""
     return root_router(API + prefix, tags)
 
 

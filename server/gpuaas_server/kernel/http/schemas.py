@@ -67,5 +67,5 @@ AllowedActions = Annotated[
 
 
 def examples(*bodies: JsonDict) -> ConfigDict:
-    """Examples for `model_config`: bodies as people write them. The contract shows them, and a test checks them."""
+    """Return examples for `model_config`: bodies as people write them. The contract shows them; a test checks them."""
     return ConfigDict(json_schema_extra={"examples": [*bodies]})

@@ -15,7 +15,7 @@ class Failed(Exception):
 
 
 def run(command, seconds=SECONDS, **more):
-    """The ended process, whatever its status."""
+    """Runs a command and returns the ended process, whatever its status."""
     return subprocess.run(
         command,
         capture_output=True,
@@ -44,7 +44,7 @@ def last_line(text):
 
 
 def write_file(path, content, mode):
-    """Readers see the old content or the new one, and nobody can read it before it has its mode: it may hold a secret.
+    """Writes a file. Readers see old or new content, and nobody can read it before it has its mode: it may hold a secret.
     Returns whether anything changed.
     """
     try:

@@ -35,7 +35,7 @@ def refuse_filling(folders):
 
 
 def nearest(folder):
-    """The folder itself, or the one above it that exists."""
+    """Returns the folder itself, or the one above it that exists."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     return folder

@@ -34,7 +34,7 @@ def apply(request):
 
 
 def started_with(request):
-    """The fingerprint of the document that the running container was started with."""
+    """Returns the fingerprint of the document that the running container was started with."""
     shown = run([ENGINE, "container", "inspect", request["name"]])
     found = json.loads(shown.stdout) if shown.returncode == 0 else []
     labels = found[0]["Config"].get("Labels") if found else None

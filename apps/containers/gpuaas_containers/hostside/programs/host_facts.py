@@ -30,7 +30,7 @@ def facts(request):
 
 
 def described_gpus():
-    """The numbers of the GPUs that the engine can give with their driver's files."""
+    """Returns the numbers of the GPUs that the engine can give with their driver's files."""
     found = set()
     for folder in CDI_FOLDERS:
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
@@ -41,7 +41,7 @@ def described_gpus():
 
 
 def described_in(text):
-    """The host may have no reader of YAML; of its two forms, the one that the vendor's tool writes is read by lines."""
+    """Reads GPU names from JSON, or by lines from the YAML of the vendor's tool: the host may have no reader of YAML."""
     try:
         document = json.loads(text)
         kind, names = document["kind"], [str(one["name"]) for one in document["devices"]]

@@ -66,7 +66,7 @@ def tag_of(name, digest):
 
 
 def images(seconds=SECONDS):
-    """The engine lists an image once for each of its names. Caller must hold the lock of the images: others may remove one."""
+    """Returns the images, which the engine lists once for each name. Caller must hold the images' lock."""
     command = [ENGINE, "images", "--all", "--format=json", "--no-trunc", "--digests"]
     found = run_or_fail(command, "image_pull_failed", seconds)
     return list({one["Id"]: one for one in json.loads(found or "[]") or []}.values())
@@ -78,7 +78,7 @@ def all_images(deadline):
 
 
 def find(there, digest, reference):
-    """The image that the engine knows by this reference and whose manifest has this digest."""
+    """Returns the image that the engine knows by this reference and whose manifest has this digest."""
     named = [one for one in there if reference in (one.get("RepoDigests") or ())]
     return next((one for one in named if digest in digests_of(one)), None)
 
@@ -130,7 +130,7 @@ def is_at(folder, path):
 
 
 def download(request, folder, deadline):
-    """The secret is in memory, under a file descriptor of this process and the engine's."""
+    """Downloads the image. The secret is in memory, under a file descriptor of this process and the engine's."""
     auth, downloads = os.memfd_create("gpuaas-pull", 0), request["folder"]
     try:
         shutil.rmtree(downloads, ignore_errors=True)  # of an attempt that was killed
@@ -153,7 +153,7 @@ def download(request, folder, deadline):
 
 
 def credentials(request):
-    """A public image is pulled without a user name."""
+    """Returns the credentials of the pull. A public image is pulled without a user name."""
     if not request["username"]:
         return {}
     secret = base64.b64encode(f"{request['username']}:{request['password']}".encode()).decode()
@@ -161,7 +161,7 @@ def credentials(request):
 
 
 def trust_folder(name):
-    """Where the registry's authorities are while an image is pulled; they are no secret."""
+    """Returns where the registry's authorities are while an image is pulled. They are no secret."""
     return f"/run/gpuaas-pull-{name.rpartition('/')[2]}"
 
 

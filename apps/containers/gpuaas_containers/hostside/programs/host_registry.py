@@ -56,7 +56,7 @@ class Repository:
         return self._read(f"referrers/{digest}?artifactType={urllib.parse.quote(kind, safe='')}")
 
     def _read(self, place):
-        """The bytes, or None where the registry has nothing."""
+        """Returns the bytes, or None where the registry has nothing."""
         try:
             return self._get(f"{self._origin}/v2/{self.name}/{place}")
         except urllib.error.HTTPError as error:
@@ -116,7 +116,7 @@ class Repository:
         return told.get("token") or told["access_token"]
 
     def _open(self, url, headers):
-        """A registry that gives a byte now and then does not hold the host for longer than the pull may take."""
+        """Reads an answer within the deadline, also from a registry that gives a byte now and then."""
         asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - it begins with http
         found = b""
         with self._opener.open(asked, timeout=min(SECONDS, max(self._deadline - time.monotonic(), 0.1))) as answer:

@@ -25,7 +25,7 @@ def put_secrets(request):
 
 
 def create(name, value):
-    """The value comes through a pipe."""
+    """Creates a secret. The value comes through a pipe."""
     command = [ENGINE, "secret", "create", name, "-"]
     done = subprocess.run(command, input=value, capture_output=True, timeout=SECONDS)
     if done.returncode == 0:
@@ -38,7 +38,7 @@ def create(name, value):
 
 
 def write(path, value, uid, gid, mode):
-    """Another version of the app may have another user, so that owner and mode are set each time."""
+    """Writes a file. Another version of the app may have another user, so that owner and mode are set each time."""
     temporary = f"{path}.new"
     remove_file(temporary)
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -53,7 +53,7 @@ def refuse(digest, found, keys):
 
 
 def signer_of(found, digest, keys):
-    """The fingerprint of a key that signed this image. A good signature of another image proves nothing."""
+    """Returns the fingerprint of a key that signed this image. A good signature of another image proves nothing."""
     for payload, signature in found:
         if names_digest(payload, digest):
             for key in keys:
@@ -71,7 +71,7 @@ def names_digest(payload, digest):
 
 
 def is_signed(key, payload, signature):
-    """Files in memory hold the key, the payload and the signature."""
+    """Tells whether the signature is good. Files in memory hold the key, the payload and the signature."""
     files = [in_memory(one) for one in (key["public_key"].encode(), signature, payload)]
     public, signed, content = (f"/proc/self/fd/{one}" for one in files)
     if key["algorithm"] == "ed25519":
@@ -96,7 +96,7 @@ def in_memory(content):
 
 
 def found_signatures(repository, digest):
-    """Payload and signature of each layer beside the image: at cosign's tag, and in manifests that name it as subject."""
+    """Yields payload and signature of each layer beside the image: at cosign's tag, and in manifests with it as subject."""
     left = MOST_SIGNATURES
     for manifest in signature_manifests(repository, digest):
         for layer in items(manifest, "layers"):
@@ -122,7 +122,7 @@ def signature_manifests(repository, digest):
 
 
 def document(raw):
-    """The JSON object, or an empty one: what cannot be read is no signature."""
+    """Returns the JSON object, or an empty one: what cannot be read is no signature."""
     try:
         found = json.loads(raw or b"{}")
     except UNREADABLE:
@@ -153,7 +153,7 @@ def digest_of(content):
 
 
 def kept(place):
-    """The signature that was good before; it is checked again like every other."""
+    """Returns the signature that was good before; it is checked again like every other."""
     try:
         with open(place, "rb") as file:
             found = json.loads(file.read(1 << 20))

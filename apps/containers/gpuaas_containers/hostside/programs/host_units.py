@@ -91,7 +91,7 @@ def answers(port):
 
 
 def log(unit):
-    """The last lines that the container and the engine wrote, without those of systemd."""
+    """Returns the last lines that the container and the engine wrote, without those of systemd."""
     command = ["journalctl", f"_SYSTEMD_UNIT={unit}", "--output=json", "--no-pager", f"--lines={LINES}"]
     found = []
     for line in run(command).stdout.splitlines():

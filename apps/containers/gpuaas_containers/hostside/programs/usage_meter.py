@@ -87,7 +87,7 @@ def counts_of(state, member_id, counters):
 
 
 def parse_page(text, wanted):
-    """The samples of the wanted names: counters, or of no said type; a value that cannot be a count is left out."""
+    """Returns the samples of the wanted names: counters, or of no said type; a value that cannot be a count is left out."""
     found, kinds = [], {}
     for line in text.splitlines():
         if line.startswith("# TYPE "):

@@ -21,7 +21,7 @@ def cgroup():
 
 
 def memory_bounds():
-    """Whether the memory of control groups can be limited."""
+    """Tells whether the memory of control groups can be limited."""
     if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
         with open("/sys/fs/cgroup/cgroup.controllers") as file:
             return "memory" in file.read().split()

@@ -31,7 +31,7 @@ def running(names):
 
 
 def known(units):
-    """The units that the host knows: most hosts have only some units of the cluster."""
+    """Returns the units that the host knows: most hosts have only some units of the cluster."""
     shown = systemctl("show", "--property=Id,LoadState,ActiveState", *units).stdout.split("\n\n")
     found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
     gone = {one["Id"] for one in found if one["LoadState"] == "not-found" and one["ActiveState"] == "inactive"}

@@ -56,7 +56,7 @@ def apt(options, *arguments):
 
 
 def planned(options, wanted):
-    """The packages that apt would install. They are recorded first, so that a cleanup after a crash knows them."""
+    """Returns the packages that apt would install. They are recorded first, so that a cleanup after a crash knows them."""
     lines = apt(options, "install", "-s", "-y", "--no-install-recommends", "--allow-downgrades", *wanted).splitlines()
     return [line.split()[1] for line in lines if line.startswith("Inst ")]
 

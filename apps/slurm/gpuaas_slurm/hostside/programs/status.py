@@ -42,7 +42,7 @@ def node(one):
 
 
 def usage():
-    """Seconds of jobs by account, since the beginning, so that the counts only grow."""
+    """Returns the seconds of jobs by account, since the beginning, so that the counts only grow."""
     form = "Account,ElapsedRaw,AllocTRES"
     result = run("sacct", "-a", "-X", "-P", "-n", "-S", "1970-01-02", "-o", form)
     if result is None or result.returncode != 0:
@@ -91,13 +91,13 @@ def authenticate():
 
 
 def parse_since(words):
-    """The time in seconds from which ended jobs are requested, or None."""
+    """Returns the time in seconds from which ended jobs are requested, or None."""
     found = re.fullmatch(rb"since (\d{1,12})", words)
     return int(found[1]) if found else None
 
 
 def ended(since):
-    """Every run of a job that has ended, ordered by end. A requeued job has several runs."""
+    """Returns every run of a job that has ended, ordered by end. A requeued job has several runs."""
     form = "JobIDRaw,Account,Start,End,ElapsedRaw,CPUTimeRAW,AllocTRES"
     begin = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(since, 86400)))
     os.environ["SLURM_TIME_FORMAT"] = "%s"

@@ -23,7 +23,7 @@ def systemctl(*arguments):
 
 
 def known(names):
-    """The state of the units in systemd, by name."""
+    """Returns the state of the units in systemd, by name."""
     shown = systemctl("show", "--property=Id,ActiveState,UnitFileState,NeedDaemonReload", *names).stdout.split("\n\n")
     found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
     return {one["Id"]: one for one in found}
@@ -41,7 +41,7 @@ def fingerprint(paths):
 
 
 def listening():
-    """The ports on which something listens. The kernel is asked for these alone: /proc lists every connection."""
+    """Returns the ports on which something listens. The kernel is asked for these alone: /proc lists every connection."""
     ports = set()
     for family in (socket.AF_INET, socket.AF_INET6):
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as kernel:  # NETLINK_SOCK_DIAG
@@ -55,7 +55,7 @@ def listening():
 
 
 def parse_message(message):
-    """The ports in one message of the kernel, and whether more messages follow."""
+    """Returns the ports in one message of the kernel, and whether more messages follow."""
     ports = set()
     while len(message) >= 16:
         length, kind = struct.unpack_from("=IH", message)
@@ -71,7 +71,7 @@ def stamp(unit):
 
 
 def stale(unit, state):
-    """Whether the unit does not run, or runs with older files."""
+    """Tells whether the unit does not run, or runs with older files."""
     try:
         with open(stamp(unit)) as file:
             before = file.read()

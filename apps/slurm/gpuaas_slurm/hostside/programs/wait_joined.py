@@ -31,7 +31,7 @@ def read_state(node):
 
 
 def usable(node):
-    """Whether the cluster can use the node. Its state is kept in `seen`."""
+    """Tells whether the cluster can use the node. Its state is kept in `seen`."""
     state, flags, reason = read_state(node)
     if state:
         seen[node] = " ".join(part for part in (state, *sorted(flags - {"DYNAMIC_NORM"}), reason) if part)

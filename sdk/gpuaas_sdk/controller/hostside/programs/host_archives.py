@@ -55,7 +55,7 @@ class Room:
 
 
 def extract(archive, folder, strip):
-    """Only plain files, folders and symbolic links that stay inside; no owner and no special mode of the archive is kept."""
+    """Extracts plain files, folders and symbolic links that stay inside; keeps no owner and no special mode of the archive."""
     root = os.open(folder, FOLDER)
     try:
         with tarfile.open(archive, tarinfo=Entry) as content:
@@ -138,5 +138,5 @@ def open_or_make(place, name, room):
 
 
 def shown(entry):
-    """The name as text that can be sent: it may have any bytes."""
+    """Returns the name as text that can be sent: it may have any bytes."""
     return entry.name[:200].encode(errors="replace").decode()

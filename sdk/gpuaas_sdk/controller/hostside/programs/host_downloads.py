@@ -27,7 +27,7 @@ def put_artifact(record, request):
 
 
 def unpack(record, request):
-    """The folder appears whole: it is unpacked beside its place and moved in. What it held before is gone."""
+    """Unpacks beside the folder's place and moves the folder in, so that it appears whole. What it held before is gone."""
     path, owner = request["path"], ids_of(request["owner"])
     claim_path(record, path)
     if read_mark(path) == request["digest"]:
@@ -50,7 +50,7 @@ def unpack(record, request):
 
 
 def read_mark(path):
-    """The owner of the folder may have put anything in the place of the mark."""
+    """Reads the mark. The owner of the folder may have put anything in its place."""
     with contextlib.suppress(OSError, ValueError):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         with os.fdopen(os.open(os.path.join(path, MARK), flags), "rb") as file:
@@ -59,7 +59,7 @@ def read_mark(path):
 
 
 def write_mark(folder, digest):
-    """The archive may have brought something of this name, also a link."""
+    """Writes the mark. The archive may have brought something of this name, also a link."""
     mark = os.path.join(folder, MARK)
     remove_path(mark)
     with os.fdopen(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:

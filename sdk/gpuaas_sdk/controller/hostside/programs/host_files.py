@@ -35,7 +35,7 @@ def file_digest(path):
 
 
 def temporary_beside(path):
-    """Always the same name for a path, so that the next attempt replaces what a crash left."""
+    """Returns a path's temporary name, always the same, so that the next attempt replaces what a crash left."""
     name = hashlib.sha256(path.encode()).hexdigest()[:12]
     return os.path.join(os.path.dirname(path), f".gpuaas-{name}")
 
@@ -47,7 +47,7 @@ def remove_temporaries(path):
 
 
 def write_file(path, content, mode, owner):
-    """Nobody else can read the file before it has its mode: the content may be a secret."""
+    """Writes a file. Nobody else can read it before it has its mode: the content may be a secret."""
     temporary = temporary_beside(path)
     remove_path(temporary)
     try:

@@ -5,7 +5,7 @@ MOST_FILES_KEPT = 100_000  # files that the disk must still have room for, or th
 
 
 def free_bytes(disk):
-    """`disk` is what os.statvfs returns."""
+    """Returns how many bytes are free. `disk` is what os.statvfs returns."""
     return disk.f_bavail * disk.f_frsize
 
 
@@ -14,10 +14,10 @@ def kept_bytes(disk):
 
 
 def bytes_left(disk):
-    """How many bytes may still be written; negative if the disk is too full already."""
+    """Returns how many bytes may still be written; negative if the disk is too full already."""
     return free_bytes(disk) - kept_bytes(disk)
 
 
 def files_left(disk):
-    """How many files may still be made; None if the file system does not limit them."""
+    """Returns how many files may still be made; None if the file system does not limit them."""
     return disk.f_favail - min(MOST_FILES_KEPT, disk.f_files // KEPT_PART) if disk.f_files else None

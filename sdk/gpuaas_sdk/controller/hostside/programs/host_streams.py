@@ -73,7 +73,7 @@ def save(url, pull, target):
 
 
 def may_continue(error, sink):
-    """A platform that cannot be reached at all is left for its next address; a line that broke is tried again."""
+    """Tells whether to try an address again: after a line that broke, not when the platform could not be reached at all."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code >= 500
     return sink.error is None and sink.size > 0

@@ -89,7 +89,7 @@ def stop_unit(record, request):
 
 
 def stop_units(names):
-    """A unit that does not exist is stopped already."""
+    """Stops the units. One that does not exist is stopped already."""
     for name in names:
         for words in (["disable", "--now", "--quiet"], ["stop"], ["reset-failed"]):
             subprocess.run(["systemctl", *words, name], capture_output=True)
