@@ -1,5 +1,7 @@
-"""Planned maintenance over HTTP with a worker of its own and simulated agents: announced, begun in time, and ended."""
+"""Planned maintenance and drains, with a worker of their own and simulated agents: announced, begun in time, and ended."""
 
+import os
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -38,4 +40,23 @@ def test_maintenance_begins_by_itself_keeps_new_allocations_away_and_is_ended(ow
         assert place.admin.allocations.show(place.project_id, allocation.id).health == "healthy"
         told = [event.type for event in place.admin.events.tail(place.project_id, 50).items]
         wanted = [f"allocation.host_maintenance_{kind}" for kind in ("planned", "started", "ended")]
+        assert [kind for kind in told if ".host_" in kind] == wanted
+
+
+def test_a_planned_drain_begins_although_the_platform_was_killed_before(own_server: RunningServer) -> None:
+    place = Sandbox.create(own_server)
+    place.offer()
+    with place.simulated_fleet(1, first_index=710) as (node,):
+        (allocation,) = place.admin.allocations.create(place.project_id, NewAllocation(sku="h100-slice", gpu_count=1))
+        list(place.admin.allocations.follow(place.project_id, [allocation.id], 60))
+        begins = datetime.now(UTC) + timedelta(seconds=5)
+        planned = place.admin.nodes.drain(node.id, "kernel update", starts_at=begins)
+        assert (planned.drain_at, planned.draining, planned.cordoned) == (begins, False, True)
+        os.kill(own_server.process.pid, signal.SIGKILL)
+        own_server.process.wait(60)
+        own_server.restart()
+        place.admin.wait_for(lambda: place.admin.nodes.show(node.id).drained, 120, "the end of the drain")
+        assert place.admin.allocations.show(place.project_id, allocation.id).state == "released"
+        told = [event.type for event in place.admin.events.tail(place.project_id, 50).items]
+        wanted = ["allocation.host_drain_planned", "allocation.host_draining"]
         assert [kind for kind in told if ".host_" in kind] == wanted

@@ -1,6 +1,7 @@
 """Prints allocations and their timelines."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import typer
 from rich.table import Table
@@ -114,7 +115,8 @@ def _when(reason: AllocationHealthReason) -> str:
     if reason.since is None:
         return ""
     if reason.until is None:
-        return f", since {short_moment(reason.since)}"
+        word = "from" if reason.since > datetime.now(UTC) else "since"
+        return f", {word} {short_moment(reason.since)}"
     return f", {short_moment(reason.since)} – {short_moment(reason.until)}"
 
 

@@ -49,7 +49,7 @@ def fleet(operator: Any, tmp_path: Path) -> Iterator[str]:
         wait_until(lambda: len(operator("slots", "list", name, "-o", "json").items) == 8)
         assert operator("slots", "approve", name).code == 0
         yield name
-        operator("nodes", "drain", name, "--reason", "the story ends", "--watch", "--yes")
+        operator("nodes", "drain", name, "--reason", "the story ends", "--now", "--watch", "--yes")
     finally:
         agents.kill()
         agents.wait(60)
@@ -122,7 +122,11 @@ def test_several_allocations_are_watched_together(operator: Any, fleet: str, pro
     assert made.code == 0, made.err
     assert [one["name"] for one in made.items] == ["pack-1", "pack-2", "pack-3"]
     assert {one["state"] for one in made.items} == {"active"}
-    drained = operator("nodes", "drain", fleet, "--reason", "kernel update", "--watch", "--yes")
+    planned = operator("nodes", "drain", fleet, "--reason", "kernel update", "--yes")
+    assert (planned.code, "drain planned" in planned.out, "Drain begins" in planned.out) == (0, True, True)
+    assert "host_drain_planned, from " in operator("allocations", "show", "pack-1", "-p", project).out
+    assert operator("nodes", "drain", fleet, "--reason", "x", "--at", "2h", "--now", "--yes").code == 2
+    drained = operator("nodes", "drain", fleet, "--reason", "kernel update", "--now", "--watch", "--yes")
     assert drained.code == 0, drained.err
     assert "is drained" in drained.out
     states = {one["state"] for one in operator("allocations", "list", "-p", project, "-o", "json").items}

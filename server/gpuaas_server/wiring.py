@@ -32,7 +32,11 @@ def connect_hooks() -> None:
         )
     )
     node_hooks.connect(
-        NodeHooks(host_changed=announce_host_change, release_allocations=allocations.allocations_release_on_node)
+        NodeHooks(
+            host_changed=announce_host_change,
+            release_allocations=allocations.allocations_release_on_node,
+            has_live_allocations=allocations.has_live_allocations,
+        )
     )
     allocation_hooks.connect(
         AllocationHooks(

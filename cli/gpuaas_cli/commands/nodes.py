@@ -1,14 +1,16 @@
 """nodes: hosts of the platform, their enrolment and maintenance."""
 
 import time
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import node_labels, node_maintenance, node_reports
-from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption
-from gpuaas_cli.output import Column, age, cell, print_card, print_list
+from gpuaas_cli.failures import ExitCode
+from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption, expiry
+from gpuaas_cli.output import Column, age, cell, print_card, print_list, short_moment
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import node_id
 from gpuaas_cli.session import Session
@@ -28,6 +30,8 @@ NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")
 def _takes(node: Node) -> str:
     if node.draining:
         return "drained" if node.drained else "draining"
+    if node.drain_at is not None:
+        return "drain planned"
     if node.cordoned:
         return "cordoned"
     return "yes" if node.schedulable else "no"
@@ -125,16 +129,32 @@ def drain(
     session: Session,
     node: NodeArgument,
     reason: ReasonOption,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            help="When the release begins: 90m, 12h, 2d from now, or 2030-01-31T10:00Z. Default: after the platform's notice.",
+        ),
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Begin now, without notice.")] = False,
     watch: WatchOption = False,
     deadline: DeadlineOption = 1800,
     yes: YesOption = False,
 ) -> None:
-    """Cordon a node and release all its allocations."""
+    """Cordon a node, notify its projects, and release all its allocations after the notice.
+
+    A host that is lost or has no allocations is drained at once. `nodes uncordon` cancels.
+    """
+    if at and now:
+        raise typer.BadParameter("--at and --now contradict each other")
     session.confirm(f"Drain {node}? All its allocations end.", yes)
-    drained = session.client.nodes.drain(node_id(session.client, node), reason)
+    starts_at = datetime.now(UTC) if now else expiry(at)
+    drained = session.client.nodes.drain(node_id(session.client, node), reason, starts_at=starts_at)
     if watch:
         drained = _watch_drain(session, drained, deadline)
     _print(session, drained)
+    if watch and not drained.draining:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @group.verb("retire")
@@ -205,17 +225,23 @@ def token_revoke(
 
 
 def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
+    """Watch until the node is drained, or the drain is cancelled. The deadline counts from its beginning."""
     started = time.monotonic()
+    notice = (node.drain_at - datetime.now(UTC)).total_seconds() if node.drain_at else 0
     with Progress(session) as progress:
 
-        def drained() -> Node | None:
+        def ended() -> Node | None:
             now = session.client.nodes.show(node.id)
             live = now.slots.claimed + now.slots.cleaning
+            if now.drain_at is not None:
+                progress.update(f"{now.name}: the drain begins at {short_moment(now.drain_at)}")
+                return None
             progress.update(f"{now.name}: {live} GPU(s) still in use or being wiped")
-            return now if live == 0 else None
+            return now if live == 0 or not now.draining else None
 
-        found = session.client.wait_for(drained, deadline, f"The end of the drain of {node.name}")
-        progress.finish(f"{found.name} is drained", time.monotonic() - started)
+        found = session.client.wait_for(ended, deadline + max(0, notice), f"The end of the drain of {node.name}")
+        outcome = "is drained" if found.draining else "is not drained: the drain was cancelled"
+        progress.finish(f"{found.name} {outcome}", time.monotonic() - started)
     return found
 
 
@@ -244,6 +270,7 @@ def _print(session: Session, node: Node) -> None:
         ("Name", node.name),
         ("Status", node.status),
         ("Takes work", _takes(node)),
+        ("Drain begins", node.drain_at),
         ("Maintenance", node.maintenance.reason if node.maintenance else None),
         ("Hostname", node.hostname),
         ("Address", node.address),

@@ -11,6 +11,7 @@ type Reason = Allocation["health_reasons"][number];
 const TITLES: Record<string, string> = {
   host_lost: "The host is lost",
   host_draining: "The host is being drained",
+  host_drain_planned: "The host will be drained",
   host_cordoned: "The host is cordoned",
   maintenance_planned: "Host maintenance is planned",
   maintenance_active: "The host is in maintenance",
@@ -38,7 +39,7 @@ export function HealthNotices({ allocation }: { allocation: Allocation }) {
   ));
 }
 
-/** When it began; or, of what has a plan, from when until when. */
+/** When it began or will begin; or, of what has a plan, from when until when. */
 function Span({ reason }: { reason: Reason }) {
   if (!reason.since) return null;
   if (reason.until)
@@ -47,6 +48,7 @@ function Span({ reason }: { reason: Reason }) {
         {exactTime(reason.since)} – {exactTime(reason.until)}
       </span>
     );
+  if (Date.parse(reason.since) > Date.now()) return <span>From {exactTime(reason.since)}</span>;
   return (
     <span>
       Since <RelativeTime at={reason.since} />

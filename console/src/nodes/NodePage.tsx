@@ -8,6 +8,7 @@ import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { StateBadge } from "../parts/StateBadge";
+import { exactTime } from "../parts/time";
 import { wholeListing } from "../parts/wholeListing";
 import { NODE_ACTIONS } from "./actions";
 import { HostFacts } from "./HostFacts";
@@ -46,7 +47,7 @@ function Shown({ node }: { node: Node }) {
             <StateBadge state={schedulingStateOf(node)} />
           </>
         }
-        lead={node.maintenance ? `${node.maintenance.reason} (by ${node.maintenance.by})` : node.hostname}
+        lead={leadOf(node)}
         actions={
           <ActionBar resource={node} name={node.name} allowed={node.allowed_actions} table={NODE_ACTIONS} />
         }
@@ -74,4 +75,11 @@ function Shown({ node }: { node: Node }) {
       </div>
     </>
   );
+}
+
+/** Why the node takes no allocations and when its drain begins; else its own name for itself. */
+function leadOf(node: Node): string {
+  if (!node.maintenance) return node.hostname;
+  const begins = node.drain_at ? `The drain begins at ${exactTime(node.drain_at)}. ` : "";
+  return `${begins}${node.maintenance.reason} (by ${node.maintenance.by})`;
 }

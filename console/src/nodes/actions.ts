@@ -1,9 +1,10 @@
 // What a button for an action on a node or a slot says, asks and does.
-import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
+import { type ActionSpec, type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { invalidateAfter } from "../api/stale";
 import type { EnrolmentToken, HostReport, Node, Slot } from "../api/types";
 import { queries } from "../app/queries";
+import type { Values } from "../forms/schema";
 import type { Secret } from "../parts/OneTimeSecret";
 import { planSpec } from "./maintenanceActions";
 import { MAP_KEY, PLATFORM } from "./queries";
@@ -107,18 +108,33 @@ export const NODE_ACTIONS: ActionTable<Node> = {
     label: "Drain",
     danger: true,
     description: (one) =>
-      `The node takes no new allocations, and its allocations are released: ${one.slots.claimed} GPUs are claimed.`,
-    form: REASON_FORM,
+      `The node takes no new allocations. Its projects are notified now, and its allocations are released when the drain begins: ${one.slots.claimed} GPUs are claimed.`,
+    form: {
+      type: "object",
+      required: ["reason"],
+      properties: {
+        reason: { ...REASON, "x-ui": { label: "Reason", help: "Shown to tenants." } },
+        starts_at: {
+          type: "string",
+          "x-ui": {
+            label: "Begins (your time)",
+            moment: true,
+            help: "Empty: after the platform's notice, or now if nothing is allocated.",
+          },
+        },
+        now: { type: "boolean", "x-ui": { label: "Begin now, without notice" } },
+      },
+    },
     run: (one, values) =>
       refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/drain", {
             params: at(one),
-            body: { reason: String(values.reason) },
+            body: { reason: String(values.reason), ...drainStart(values) },
           }),
         ),
       ),
-    done: "Draining",
+    done: "The projects are notified",
   },
   node_retire: {
     label: "Retire",
@@ -156,6 +172,12 @@ export const REPORT_ACTIONS: ActionTable<HostReport> = {
     done: "Cleared",
   },
 };
+
+/** When a drain begins; without it, the platform decides. The form's time is that of the person's own clock. */
+export function drainStart(values: Values): { starts_at?: string } {
+  if (values.now === true) return { starts_at: new Date().toISOString() };
+  return values.starts_at ? { starts_at: new Date(String(values.starts_at)).toISOString() } : {};
+}
 
 /** One line for each label, beginning with those that the node has. */
 export function labelsSpec(node: Node): ActionSpec<Node> {

@@ -42,6 +42,7 @@ const TONES: Record<string, Tone> = {
   scheduled: "busy",
   noticed: "warn",
   cordoned: "warn",
+  drain_planned: "warn",
   in_maintenance: "warn",
   no_consent: "warn",
   no_controller: "warn",

@@ -1507,6 +1507,8 @@ class Node(Resource):
     draining: bool = False
     # Whether the node is draining and nothing is claimed on it any more.
     drained: bool = False
+    # When the planned drain begins. Until then the node is cordoned and its allocations continue.
+    drain_at: datetime | None = None
     # Why the node is cordoned, since when and by whom.
     maintenance: Maintenance | None = None
     agent_version: str = ""

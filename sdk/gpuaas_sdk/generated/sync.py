@@ -1606,12 +1606,15 @@ class NodesCalls(Calls):
         request = Request(method="POST", path=path_of("nodes", node_id, "discover"), headers=if_match(generation))
         return self._read(Task, request)
 
-    def drain(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """Cordon a node and request the release of its allocations. `drained` is true when nothing is claimed on it any more."""
+    def drain(
+        self, node_id: str, reason: str, *, starts_at: datetime | None = None, generation: int | None = None
+    ) -> Node:
+        """Cordon a node, notify its projects, and release its allocations after the notice. `drained` is true when nothing is
+        claimed on it any more. Drain it again to move the time; uncordon it to cancel."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "drain"),
-            body=body_of({"reason": reason}, {}),
+            body=body_of({"reason": reason}, {"starts_at": starts_at}),
             headers=if_match(generation),
         )
         return self._read(Node, request)
@@ -1652,7 +1655,7 @@ class NodesCalls(Calls):
         return self._pages(Task, request)
 
     def uncordon(self, node_id: str, *, generation: int | None = None) -> Node:
-        """Let a node take new allocations again, if it is alive. This ends a drain too."""
+        """Let a node take new allocations again, if it is alive. This ends a drain too, and cancels a planned one."""
         request = Request(method="POST", path=path_of("nodes", node_id, "uncordon"), headers=if_match(generation))
         return self._read(Node, request)
 

@@ -1,6 +1,7 @@
 """The health of an allocation, derived from its row and its host's whenever it is read. Pure."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from gpuaas_server.allocations.rows import AllocationFailure, AllocationRow
 from gpuaas_server.allocations.schemas import AllocationHealthReason
@@ -40,6 +41,8 @@ def _findings(row: AllocationRow) -> Iterator[tuple[HealthStatus, AllocationHeal
         yield "degraded" if row.window_state == "active" else "healthy", _announced(row)
     if row.host_draining:
         yield "degraded", _maintenance(row, "host_draining", "The host is being emptied; this allocation is released.")
+    elif row.host_drain_at is not None:
+        yield "healthy", _drain_planned(row, row.host_drain_at)
     elif row.host_cordoned and not (announced and row.window_cordoned_at == row.host_cordoned_since):
         yield "healthy", _maintenance(row, "host_cordoned", "The host takes no new allocations; this one stays.")
 
@@ -83,6 +86,13 @@ def _announced(row: AllocationRow) -> AllocationHealthReason:
         next_step="Save what you need, or replace the allocation. It goes on afterwards if the host comes back as it was.",
         choices=["wait", "release", "replace"],
     )
+
+
+def _drain_planned(row: AllocationRow, drain_at: datetime) -> AllocationHealthReason:
+    sentence = f"The host is drained from {drain_at:%Y-%m-%d %H:%M} UTC on; this allocation is released then."
+    notice = _maintenance(row, "host_drain_planned", sentence)
+    step = "Save what you need, and replace the allocation before then."
+    return notice.model_copy(update={"since": drain_at, "next_step": step})
 
 
 def _maintenance(row: AllocationRow, code: str, sentence: str) -> AllocationHealthReason:

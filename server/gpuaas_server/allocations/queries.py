@@ -18,7 +18,15 @@ from gpuaas_server.allocations.rows import (
 )
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.pages import PageRequest, fetch_page
-from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values, recordset_insert
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    fetch_all,
+    fetch_one,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
+    recordset_insert,
+)
 
 _FROM = (
     " FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
@@ -120,6 +128,11 @@ async def live_ids_on_node(connection: Connection, node_id: str) -> list[str]:
     return await fetch_values(
         connection, str, "SELECT id FROM allocations WHERE node_id = %s AND ended_at IS NULL ORDER BY id", (node_id,)
     )
+
+
+async def any_on_node(connection: Connection, node_id: str, states: Sequence[str]) -> bool:
+    statement = "SELECT EXISTS (SELECT 1 FROM allocations WHERE node_id = %s AND ended_at IS NULL AND state = ANY(%s))"
+    return bool(await fetch_value(connection, bool, statement, (node_id, list(states))))
 
 
 async def unended_on_nodes(connection: Connection, node_ids: Sequence[str]) -> list[UnendedAllocation]:

@@ -80,6 +80,7 @@ class AllocationRow(NewAllocation):
     host_lost_since: datetime | None = computed("n.lost_since")
     host_cordoned: bool | None = computed("n.cordoned")
     host_draining: bool | None = computed("n.draining")
+    host_drain_at: datetime | None = computed("n.drain_at")
     host_cordoned_since: datetime | None = computed("n.maintenance_since")
     host_cordon_reason: str | None = computed("n.maintenance_reason")
     report_id: str | None = computed("r.id")

@@ -68,6 +68,7 @@ __all__ = [
     "facts_list",
     "facts_lock",
     "facts_show",
+    "has_live_allocations",
     "history_forget",
     "move_quota",
     "start_release",
@@ -297,6 +298,10 @@ async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list
             await record(tx, _audit("allocation_release", row, reason))
             released.append(row.id)
     return released
+
+
+async def has_live_allocations(connection: Connection, node_id: str) -> bool:
+    return await queries.any_on_node(connection, node_id, LIVE)
 
 
 async def allocation_access(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess | None:

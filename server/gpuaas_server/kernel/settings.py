@@ -213,6 +213,12 @@ class Settings(ArtifactSettings):
     node_lost_seconds: int = Field(
         default=150, ge=5, description="A node counts as lost after this time without a report."
     )
+    drain_notice_seconds: int = Field(
+        default=3600,
+        ge=0,
+        description="Notice that projects have before a drain releases their allocations, unless the operator names a time. 0:"
+        " none.",
+    )
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Time limit for provisioning.")
     release_deadline_seconds: int = Field(default=900, ge=5, description="Time limit for a release.")
     task_attempts: int = Field(

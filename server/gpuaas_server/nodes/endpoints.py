@@ -1,6 +1,7 @@
 """Nodes, their tasks and enrolment tokens, for operators and administrators."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Annotated
 
 from fastapi import Query
@@ -21,6 +22,7 @@ from gpuaas_server.nodes.schemas import (
     EnrolmentTokenCreate,
     EnrolmentTokenCreated,
     Node,
+    NodeDrain,
     NodeReason,
     NodeSlots,
     NodeStatus,
@@ -140,16 +142,19 @@ async def node_key_approve(
 
 @router.post("/nodes/{node_id}/uncordon", response_model=Node, responses=problem_responses(*_CHANGE))
 async def node_uncordon(node_id: NodeId, call: Annotated[Call, admitted_change("node_uncordon")]) -> Response:
-    """Let a node take new allocations again, if it is alive. This ends a drain too."""
+    """Let a node take new allocations again, if it is alive. This ends a drain too, and cancels a planned one."""
     return await _change(call, node_id, lambda tx: service.node_uncordon(tx, node_id))
 
 
 @router.post("/nodes/{node_id}/drain", response_model=Node, responses=problem_responses(*_CHANGE))
 async def node_drain(
-    node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_drain")]
+    node_id: NodeId, body: NodeDrain, call: Annotated[Call, admitted_change("node_drain")]
 ) -> Response:
-    """Cordon a node and request the release of its allocations. `drained` is true when nothing is claimed on it any more."""
-    return await _change(call, node_id, lambda tx: service.node_drain(tx, node_id, body.reason))
+    """Cordon a node, notify its projects, and release its allocations after the notice. `drained` is true when nothing is
+    claimed on it any more. Drain it again to move the time; uncordon it to cancel.
+    """
+    notice = timedelta(seconds=call.platform.settings.drain_notice_seconds)
+    return await _change(call, node_id, lambda tx: service.node_drain(tx, node_id, body, notice))
 
 
 @router.post("/nodes/{node_id}/retire", response_model=Node, responses=problem_responses("node_busy", *_CHANGE))

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
 
@@ -12,7 +13,8 @@ from gpuaas_server.kernel.hooks import Hook
 class HostChange:
     """The kind completes the name of the event that projects get: `lost` becomes `allocation.host_lost`."""
 
-    kind: str  # lost, back, cordoned, uncordoned, draining, maintenance_planned (_started, _ended, _cancelled)
+    # lost, back, cordoned, uncordoned, drain_planned (_cancelled), draining, maintenance_planned (_started, _ended, _cancelled)
+    kind: str
     node_ids: Sequence[str]
     reason: str | None = None
     data: dict[str, object] = field(default_factory=dict)
@@ -24,6 +26,8 @@ class NodeHooks:
     host_changed: Callable[[Tx, HostChange], Awaitable[None]]
     # Ask for the release of all that is on the node, for this reason; the answer names the allocations.
     release_allocations: Callable[[Tx, str, str], Awaitable[list[str]]]
+    # Tell whether a release would end something on the node.
+    has_live_allocations: Callable[[Connection, str], Awaitable[bool]]
 
 
 node_hooks: Hook[NodeHooks] = Hook("node_hooks")

@@ -1,4 +1,4 @@
-"""What becomes of nodes that fall silent, and of their maintenance windows. Pure."""
+"""What becomes of nodes that fall silent, of their maintenance windows, and of drains that are planned. Pure."""
 
 from datetime import datetime, timedelta
 
@@ -52,3 +52,15 @@ def decide_window(state: str, starts_at: datetime, ends_at: datetime, now: datet
     if state == "planned" and now >= starts_at:
         return WindowStep("active", ends_at)
     return WindowStep(None, starts_at if state == "planned" else ends_at)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainStep:
+    """Whether the drain begins now, or when to look again."""
+
+    begins: bool
+    again_at: datetime | None = None
+
+
+def decide_drain(drain_at: datetime, now: datetime) -> DrainStep:
+    return DrainStep(True) if now >= drain_at else DrainStep(False, drain_at)

@@ -94,7 +94,7 @@ async def end_window(tx: Tx, node: NodeRow, row: MaintenanceWindowRow) -> None:
 def is_own_cordon(node: NodeRow, row: MaintenanceWindowRow) -> bool:
     """Tell whether the window cordoned the node, and nobody has given it another reason since."""
     same = node.maintenance_since == row.cordoned_at and node.maintenance_reason == row.reason
-    return node.cordoned and not node.draining and same
+    return node.cordoned and not node.draining and node.drain_at is None and same
 
 
 async def _lock(tx: Tx, window_id: str, state: str) -> tuple[NodeRow, MaintenanceWindowRow]:

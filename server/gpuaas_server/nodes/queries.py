@@ -123,7 +123,7 @@ async def node_maintenance_set(
     connection: Connection, node_id: str, reason: str, by: str, draining: bool, now: datetime
 ) -> None:
     await connection.execute(
-        "UPDATE nodes SET cordoned = true, draining = %s, maintenance_reason = %s, maintenance_by = %s,"
+        "UPDATE nodes SET cordoned = true, draining = %s, drain_at = NULL, maintenance_reason = %s, maintenance_by = %s,"
         " maintenance_since = CASE WHEN cordoned THEN maintenance_since ELSE %s END,"
         " generation = generation + 1 WHERE id = %s",
         (draining, reason, by, now, node_id),
@@ -132,15 +132,20 @@ async def node_maintenance_set(
 
 async def node_maintenance_end(connection: Connection, node_id: str) -> None:
     await connection.execute(
-        "UPDATE nodes SET cordoned = false, draining = false, maintenance_reason = NULL, maintenance_by = NULL,"
-        " maintenance_since = NULL, generation = generation + 1 WHERE id = %s",
+        "UPDATE nodes SET cordoned = false, draining = false, drain_at = NULL, maintenance_reason = NULL,"
+        " maintenance_by = NULL, maintenance_since = NULL, generation = generation + 1 WHERE id = %s",
         (node_id,),
     )
 
 
+async def node_drain_plan(connection: Connection, node_id: str, drain_at: datetime) -> None:
+    """Store when the drain begins. The statement that cordoned the node has counted the change."""
+    await connection.execute("UPDATE nodes SET drain_at = %s WHERE id = %s", (drain_at, node_id))
+
+
 async def node_retire(connection: Connection, node_id: str, now: datetime) -> None:
     await connection.execute(
-        "UPDATE nodes SET retired_at = %s, lost_since = NULL, generation = generation + 1 WHERE id = %s",
+        "UPDATE nodes SET retired_at = %s, lost_since = NULL, drain_at = NULL, generation = generation + 1 WHERE id = %s",
         (now, node_id),
     )
     await connection.execute(

@@ -1,5 +1,5 @@
 """Reconcilers of nodes: liveness, ONE recurring work row that looks at all nodes with one set-based query and marks who fell
-silent; and maintenance, which begins and ends the window of a node in time.
+silent; maintenance, which begins and ends the window of a node in time; and drain, which begins a planned drain.
 
 Liveness also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
 """
@@ -15,14 +15,16 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.nodes import liveness_queries, maintenance, maintenance_queries, queries
+from gpuaas_server.nodes import drain, liveness_queries, maintenance, maintenance_queries, queries
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.machine import (
     KIND,
+    DrainStep,
     FleetPulse,
     LivenessVerdict,
     NodePulse,
     WindowStep,
+    decide_drain,
     decide_liveness,
     decide_window,
 )
@@ -97,4 +99,30 @@ class MaintenanceReconciler:
             await maintenance.start_window(tx, live.node, live.window)
         elif step.state == "ended":
             await maintenance.end_window(tx, live.node, live.window)
+        return step.again_at
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDrain:
+    """The node's row, locked, and when its drain begins."""
+
+    node: NodeRow
+    drain_at: datetime
+
+
+class DrainReconciler:
+    kind = drain.WORK
+
+    async def load(self, connection: Connection, subject: str) -> PlannedDrain | None:
+        node = await queries.node_lock(connection, subject)
+        return None if node is None or node.drain_at is None else PlannedDrain(node, node.drain_at)
+
+    def decide(self, planned: PlannedDrain, now: datetime) -> DrainStep:
+        return decide_drain(planned.drain_at, now)
+
+    async def apply(self, tx: Tx, planned: PlannedDrain, step: DrainStep) -> datetime | None:
+        if step.begins:
+            node = planned.node
+            by = node.maintenance_by or tx.actor.id
+            await drain.start_drain(tx, node, node.maintenance_reason or "drain", by, "node_drain_start")
         return step.again_at

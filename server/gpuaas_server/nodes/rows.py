@@ -24,6 +24,7 @@ class NodeRow:
     boot_id: str | None
     cordoned: bool
     draining: bool
+    drain_at: datetime | None
     maintenance_reason: str | None
     maintenance_since: datetime | None
     maintenance_by: str | None
@@ -73,6 +74,7 @@ class MappedNode:
     name: str
     cordoned: bool
     draining: bool
+    drain_at: datetime | None
     lost_since: datetime | None
     retired_at: datetime | None
     approved: bool = computed(APPROVED)

@@ -106,6 +106,18 @@ class NodeReason(Body):
     reason: Reason
 
 
+class NodeDrain(NodeReason):
+    """The end of all allocations of a host, of which its projects have notice."""
+
+    model_config = examples({"reason": "kernel update", "starts_at": "2030-03-01T08:00:00Z"})
+
+    starts_at: Moment | None = Field(
+        default=None,
+        description="When the release of the allocations begins; a time in the past means now. Absent: after the notice of the"
+        " platform (`GPUAAS_DRAIN_NOTICE_SECONDS`), or now if nothing is allocated on the host or it is lost.",
+    )
+
+
 class Maintenance(BaseModel):
     reason: str
     since: datetime
@@ -182,6 +194,9 @@ class Node(BaseModel):
     cordoned: bool = Field(description="Whether the node takes no new allocation.")
     draining: bool = Field(description="Whether its allocations are being released.")
     drained: bool = Field(description="Whether the node is draining and nothing is claimed on it any more.")
+    drain_at: datetime | None = Field(
+        description="When the planned drain begins. Until then the node is cordoned and its allocations continue."
+    )
     maintenance: Maintenance | None = Field(description="Why the node is cordoned, since when and by whom.")
     agent_version: str
     last_seen_at: datetime | None = Field(description="When the agent was last heard from.")

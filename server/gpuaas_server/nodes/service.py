@@ -23,15 +23,16 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.wipe_grades import provable_grades
-from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries
+from gpuaas_server.nodes import addresses, drain, machine, maintenance_queries, node_key_queries, queries
 from gpuaas_server.nodes.enrolment import enrolment_tokens_forget
 from gpuaas_server.nodes.facts import boots_reported, facts_freeze, facts_release, wipe_order
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.host_certificates import host_certificates_forget
 from gpuaas_server.nodes.node_keys import count_ending_keys, key_life
 from gpuaas_server.nodes.rows import MappedNode, NodeRow
-from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts
+from gpuaas_server.nodes.schemas import Maintenance, Node, NodeDrain, NodeSlots, NodeUpdate, SlotCounts
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
+from gpuaas_server.work import leases
 
 __all__ = [
     "DISCOVER_SECONDS",
@@ -152,27 +153,30 @@ async def node_update(tx: Tx, node_id: str, row: NodeRow, body: NodeUpdate) -> N
 
 
 async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
-    await node_lock(tx, node_id, "node_cordon")
+    """Cordon the node. A drain that goes on, or is planned, ends with it."""
+    row = await node_lock(tx, node_id, "node_cordon")
+    await drain.announce_cancelled(tx, row)
     await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, False, tx.now)
     await capacity.node_eligibility_set(tx, node_id, False)
     await node_hooks().host_changed(tx, HostChange("cordoned", [node_id], reason))
     await _changed(tx, node_id, "node_cordon", "node.cordoned", reason=reason)
 
 
-async def node_drain(tx: Tx, node_id: str, reason: str) -> None:
-    """Drain the node. It becomes ineligible first, so that nothing new lands there; it is drained when no claim is live."""
-    await node_lock(tx, node_id, "node_drain")
-    await capacity.node_eligibility_set(tx, node_id, False)
-    await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, True, tx.now)
-    await node_hooks().host_changed(tx, HostChange("draining", [node_id], reason))
-    released = await node_hooks().release_allocations(tx, node_id, reason)
-    details: dict[str, object] = {"allocations": released}
-    await audit.record(tx, AuditEntry("node_drain", node_id, reason=reason, details=details))
-    await events.emit(tx, NewEvent("node.draining", node_id, data={"reason": reason, **details}))
+async def node_drain(tx: Tx, node_id: str, body: NodeDrain, notice: timedelta) -> None:
+    """Drain the node at the time that is named; otherwise after the notice, or now if nobody there needs it."""
+    starts_at = body.starts_at or tx.now + notice
+    if starts_at > tx.now:  # before the node is locked, as the worker does
+        await leases.enqueue(tx, drain.WORK, [node_id], starts_at)
+    row = await node_lock(tx, node_id, "node_drain")
+    if starts_at > tx.now and (body.starts_at is not None or await drain.needs_notice(tx, row)):
+        await drain.plan_drain(tx, row, starts_at, body.reason)
+    else:
+        await drain.start_drain(tx, row, body.reason, tx.actor.id, "node_drain")
 
 
 async def node_uncordon(tx: Tx, node_id: str) -> None:
     row = await node_lock(tx, node_id, "node_uncordon")
+    await drain.announce_cancelled(tx, row)
     await queries.node_maintenance_end(tx.connection, node_id)
     await capacity.node_eligibility_set(tx, node_id, row.lost_since is None)
     await node_hooks().host_changed(tx, HostChange("uncordoned", [node_id]))
@@ -273,6 +277,7 @@ _PLAIN = (
     "source_networks",
     "cordoned",
     "draining",
+    "drain_at",
     "agent_version",
     "last_seen_at",
     "lost_since",

@@ -21,6 +21,7 @@ class NodeState:
     approved: bool
     cordoned: bool
     draining: bool
+    drain_planned: bool
     lost: bool
     retired: bool
     claimed: bool = False
@@ -31,6 +32,7 @@ class NodeState:
             approved=row.approved,
             cordoned=row.cordoned,
             draining=row.draining,
+            drain_planned=row.drain_at is not None,
             lost=row.lost_since is not None,
             retired=row.retired_at is not None,
             claimed=claimed,
@@ -56,7 +58,7 @@ def possible_actions(state: NodeState) -> list[str]:
         return []
     wanted: Iterable[tuple[str, bool]] = (
         ("node_update", True),
-        ("node_cordon", not state.cordoned or state.draining),
+        ("node_cordon", not state.cordoned or state.draining or state.drain_planned),
         ("node_uncordon", state.cordoned),
         ("node_drain", not state.draining),
         ("maintenance_window_plan", True),

@@ -39,6 +39,7 @@ nodes = sa.Table(
     sa.Column("differing_claim", sa.Text),
     sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("draining", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("drain_at", Timestamp),  # the drain is planned: the node is cordoned, and nothing is released before
     sa.Column("maintenance_reason", sa.Text),
     sa.Column("maintenance_since", Timestamp),
     sa.Column("maintenance_by", text_id()),

@@ -28,7 +28,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.logs.reconciler import LogReadReconciler
 from gpuaas_server.nodes.machine import SUBJECT as ALL_NODES
-from gpuaas_server.nodes.reconciler import MaintenanceReconciler, NodeLivenessReconciler
+from gpuaas_server.nodes.reconciler import DrainReconciler, MaintenanceReconciler, NodeLivenessReconciler
 from gpuaas_server.pki import service as pki
 from gpuaas_server.processes.data_lock import create_data_directory
 from gpuaas_server.runtime import running_platform
@@ -70,6 +70,7 @@ def build_worker(platform: Platform) -> Worker:
             DeletionReconciler(platform.settings),
             NodeLivenessReconciler(platform),
             MaintenanceReconciler(),
+            DrainReconciler(),
             housekeeping.HousekeepingReconciler(platform),
             SecretRewrapReconciler(platform),
             SecretEraseReconciler(),

@@ -25,6 +25,7 @@ class Lane(IntEnum):
 LANE_OF_KIND: Mapping[str, Lane] = {
     "node_liveness": Lane.SAFETY,
     "node_maintenance": Lane.SAFETY,  # nothing new may land on a host that is about to be switched off
+    "node_drain": Lane.SAFETY,  # its projects were told this time
     "access_end": Lane.SAFETY,
     "operation_access_end": Lane.SAFETY,
     "ssh_keys_delete": Lane.SAFETY,

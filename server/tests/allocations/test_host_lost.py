@@ -184,6 +184,6 @@ async def test_cordon_and_drain_reach_the_project(story: Story) -> None:
     assert "kernel update on Friday" in shown["health_reasons"][0]["message"]
     await story.site.admin.post(f"{node}/uncordon")
     assert (await story.show())["health_reasons"] == []
-    await story.site.admin.post(f"{node}/drain", {"reason": "kernel update"})
+    await story.site.admin.post(f"{node}/drain", {"reason": "kernel update", "starts_at": "2000-01-01T00:00:00Z"})
     told = [name for name in await story.events() if ".host_" in name]
     assert told == ["allocation.host_cordoned", "allocation.host_uncordoned", "allocation.host_draining"]

@@ -144,7 +144,8 @@ async def test_a_host_that_is_cordoned_for_another_reason_stays_so(story: Mainte
     await story.plan()
     await story.later(minutes=3)
     if verb == "drain":  # while it goes on
-        await story.site.admin.post(f"{story.node}/drain", {"reason": "bad riser"})
+        begun = {"starts_at": "2000-01-01T00:00:00Z"}
+        await story.site.admin.post(f"{story.node}/drain", {"reason": "bad riser", **begun})
     await story.later(minutes=3)
     shown = await story.site.admin.get(story.node)
     assert (shown["cordoned"], shown["maintenance"]["reason"]) == (True, "bad riser")
