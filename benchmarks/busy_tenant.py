@@ -1,87 +1,120 @@
 """A tenant that uses all its limits in parallel: `python -m benchmarks.busy_tenant`, order on stdin, until it is stopped.
 
-It uploads, checks and deletes blobs, creates and releases allocations, reads event streams and signs in, each as fast as
-the platform allows. A request that a limit refuses is retried after a pause.
+It uploads, checks and deletes blobs, creates and releases allocations, asks for certificates and grants of SSH and takes the
+grants back, and signs in, each as fast as the platform allows. A request that a limit refuses is retried after a pause.
+`busy_streams` holds its streams, `load` sends its reads.
 """
 
 import json
 import os
+import secrets
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from pathlib import Path
 
-from gpuaas_sdk import Client, GpuaasError, NewAllocation, PasswordCredentials
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gpuaas_sdk import Client, GpuaasError, NewAllocation, NewSshGrant, PasswordCredentials
 from gpuaas_sdk.signatures import digest_of
 
+PATIENCE = 120.0
 REFUSED_PAUSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class BusyOrder:
+    """How much it does at once."""
+
     url: str
+    token: str
     email: str
     password: str
-    project_id: str
+    project_ids: list[str]
     blob_bytes: int
     uploads: int
     cycles: int
-    streams: int
+    accesses: int
 
 
 class BusyTenant:
     def __init__(self, order: BusyOrder) -> None:
         self._order = order
-        self._credentials = PasswordCredentials(order.email, order.password)
+        self._projects = cycle(order.project_ids)
+        self._turn = threading.Lock()
 
     def run(self) -> None:
         order = self._order
-        wanted = ((self.upload, order.uploads), (self.cycle, order.cycles), (self.read_events, order.streams))
+        wanted = ((self.upload, order.uploads), (self.cycle, order.cycles), (self.use_access, order.accesses))
         for work, count in (*wanted, (self.sign_in, 1)):
             for _ in range(count):
                 threading.Thread(target=self._repeat, args=(work,), daemon=True).start()
         print("busy", flush=True)
         sys.stdin.read()
 
-    def _repeat(self, work: Callable[[Client], None]) -> None:
-        with Client(self._order.url, credentials=self._credentials) as client:
+    def _repeat(self, work: Callable[[Client, str], None]) -> None:
+        with self._turn:
+            project_id = next(self._projects)
+        with Client(self._order.url, token=self._order.token) as client:
             while True:
                 try:
-                    work(client)
+                    work(client, project_id)
                 except GpuaasError:
                     time.sleep(REFUSED_PAUSE)
 
-    def upload(self, client: Client) -> None:
-        project_id, size = self._order.project_id, self._order.blob_bytes
+    def upload(self, client: Client, project_id: str) -> None:
+        size = self._order.blob_bytes
         with tempfile.NamedTemporaryFile() as file:
             file.write(os.urandom(1 << 16))
             file.truncate(size)  # a hole: the client's disk would be another one than the database's
             file.flush()
             source = Path(file.name)
-            intent = client.publish_intents.create(project_id, "blob", "busy", size_bytes=size)
+            intent = client.publish_intents.create(project_id, "blob", f"busy-{secrets.token_hex(4)}", size_bytes=size)
             client.publish_intents.upload(intent, source)
             client.publish_intents.complete(project_id, intent.id, digest_of(source))
-        made = client.publish_intents.wait_until_checked(project_id, intent.id, 120.0).artifact_id
+        made = client.publish_intents.wait_until_checked(project_id, intent.id, PATIENCE).artifact_id
         if made is not None:
             client.artifacts.delete(project_id, made)
 
-    def cycle(self, client: Client) -> None:
-        project_id = self._order.project_id
-        made = client.allocations.create(project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
-        list(client.allocations.follow(project_id, [made.id], 120.0))
-        client.allocations.release(project_id, made.id)
-        list(client.allocations.follow(project_id, [made.id], 120.0))
-
-    def read_events(self, client: Client) -> None:
-        for _ in client.events.watch(self._order.project_id):
+    def cycle(self, client: Client, project_id: str) -> None:
+        with _allocated(client, project_id):
             pass
 
-    def sign_in(self, client: Client) -> None:
-        client.sign_in(self._credentials)
+    def use_access(self, client: Client, project_id: str) -> None:
+        with _allocated(client, project_id) as allocation_id:
+            with suppress(GpuaasError):  # refused, after its retries: another allocation
+                while True:
+                    client.ssh_access.create_certificate(project_id, allocation_id, new_public_key())
+                    wanted = NewSshGrant(expires_at=datetime.now(UTC) + timedelta(hours=1), public_key=new_public_key())
+                    grant = client.ssh_access.create_grant(project_id, allocation_id, wanted)
+                    client.ssh_access.delete_grant(project_id, allocation_id, grant.id)
+
+    def sign_in(self, client: Client, _: str) -> None:
+        client.sign_in(PasswordCredentials(self._order.email, self._order.password))
+
+
+@contextmanager
+def _allocated(client: Client, project_id: str) -> Iterator[str]:
+    """An active allocation of one GPU; it is released, and proven clean, after the block."""
+    made = client.allocations.create(project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
+    try:
+        list(client.allocations.follow(project_id, [made.id], PATIENCE))
+        yield made.id
+    finally:
+        client.allocations.release(project_id, made.id)
+        list(client.allocations.follow(project_id, [made.id], PATIENCE))
+
+
+def new_public_key() -> str:
+    key = Ed25519PrivateKey.generate().public_key()
+    return key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode()
 
 
 def take_lowest_priority() -> None:
@@ -92,6 +125,5 @@ def take_lowest_priority() -> None:
 
 
 if __name__ == "__main__":
-    take_lowest_priority()
     with suppress(KeyboardInterrupt):
         BusyTenant(BusyOrder(**json.loads(sys.stdin.readline()))).run()
