@@ -59,6 +59,13 @@ class EmbeddedPostgres:
     def url(self) -> str:
         return self.url_of(ROLE, ROLE)
 
+    def answers(self) -> bool:
+        try:
+            psycopg.connect(self.superuser_url, connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
     def stop(self, timeout: float = 20.0) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)  # fast shutdown
@@ -78,8 +85,41 @@ def _url(socket_dir: Path, user: str, database: str) -> str:
     return f"postgresql://{user}@/{database}?host={socket_dir}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """A cluster on disk, and how its server is started."""
+
+    arguments: list[str]
+    socket_dir: Path
+    log_file: Path
+    account: pwd.struct_passwd | None
+
+    def launch(self) -> EmbeddedPostgres:
+        with self.log_file.open("ab") as log:
+            process = subprocess.Popen(
+                self.arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_become(self.account),
+                cwd="/",
+            )
+        return EmbeddedPostgres(process, self.socket_dir, self.log_file)
+
+
 def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPostgres:
     """Start, creating the cluster on first use; returns when it answers."""
+    server = _launch_until_answering(_prepare(data_dir, options))
+    _ensure_role(server)
+    return server
+
+
+def launch(data_dir: Path) -> EmbeddedPostgres:
+    """Start one that has run before, without waiting until it answers. It may end at once."""
+    return _prepare(data_dir, None).launch()
+
+
+def _prepare(data_dir: Path, options: dict[str, str] | None) -> _Cluster:
     account = ensure_account()
     home = _home(data_dir.resolve(), account)
     binaries = _binaries(account)
@@ -95,9 +135,7 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
     arguments = [str(binaries / "postgres"), "-D", str(cluster), "-k", str(sockets)]
     for name, value in {**_OPTIONS, **(options or {})}.items():
         arguments += ["-c", f"{name}={value}"]
-    server = _launch_until_answering(arguments, sockets, log_file, account)
-    _ensure_role(server)
-    return server
+    return _Cluster(arguments, sockets, log_file, account)
 
 
 def _make_directory(directory: Path, mode: int) -> None:
@@ -203,41 +241,36 @@ def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) ->
         raise StartFailed(f"initdb failed: {result.stderr.strip()[-500:]}")
 
 
-def _launch_until_answering(
-    arguments: list[str], sockets: Path, log_file: Path, account: pwd.struct_passwd | None
-) -> EmbeddedPostgres:
+def _launch_until_answering(cluster: _Cluster) -> EmbeddedPostgres:
     """Launch until it answers. After a kill it ends at once while old backends hold the cluster, until their statements end."""
     deadline = time.monotonic() + START_SECONDS
     while True:
-        with log_file.open("ab") as log:
-            process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_become(account), cwd="/"
-            )
-        server = EmbeddedPostgres(process, sockets, log_file)
+        server = cluster.launch()
         if _comes_to_answer(server, deadline):
             return server
         if time.monotonic() > deadline:
-            raise _not_started(log_file)
+            raise _not_started(cluster.log_file)
         time.sleep(0.1)
 
 
 def _comes_to_answer(server: EmbeddedPostgres, deadline: float) -> bool:
     """Wait until it answers; return False when it ended instead."""
     while server.process.poll() is None:
-        try:
-            psycopg.connect(server.superuser_url).close()
+        if server.answers():
             return True
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline:
-                server.stop()
-                raise _not_started(server.log_file) from None
-            time.sleep(0.01)
+        if time.monotonic() > deadline:
+            server.stop()
+            raise _not_started(server.log_file)
+        time.sleep(0.01)
     return False
 
 
 def _not_started(log_file: Path) -> StartFailed:
-    tail = log_file.read_text(errors="replace")[-800:]
-    return StartFailed(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; the end of {log_file}: {tail}")
+    return StartFailed(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; {last_words(log_file)}")
+
+
+def last_words(log_file: Path) -> str:
+    return f"the end of {log_file}: {log_file.read_text(errors='replace')[-800:]}"
 
 
 def _ensure_role(server: EmbeddedPostgres) -> None:

@@ -28,12 +28,12 @@ from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.migrations import run as migrations
 from gpuaas_server.processes import apps
 from gpuaas_server.processes.data_lock import DataDirectoryLock
+from gpuaas_server.processes.embedded_database import EmbeddedDatabase
 
 log = logging.getLogger(__name__)
 
 RESTART_PAUSE = 0.2
 DATABASE_PAUSE = 0.25
-DATABASE_RETRY_SECONDS = 0.1  # after a start that failed at once
 STOP_SECONDS = 10.0
 API_PAUSES = (0.25, 5.0)  # between looks whether the api answers: the first, and the longest
 
@@ -47,6 +47,7 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     restarts: int = 0
+    due_at: float | None = None  # when it is started again, after it ended
 
     def tell(self, cause: str) -> None:
         """Tell the paused child the cause, which it gives when its readiness is queried."""
@@ -93,7 +94,7 @@ class Supervisor:
     settings: Settings
     admin_file: Path | None = None
     say: Callable[[str], None] = print
-    database: postgres.EmbeddedPostgres | None = None
+    database: EmbeddedDatabase | None = None
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
     _api_pause: float = API_PAUSES[0]
@@ -119,10 +120,18 @@ class Supervisor:
 
     def _pause(self) -> float | None:
         """Start what is due, and return when to look again; None: when a child ends."""
-        if not self._revive():
-            return DATABASE_RETRY_SECONDS
+        if self.stopping:
+            return 0
+        database = self.database.revive() if self.database is not None else None
+        pauses = [database, *(self._revive(child) for child in self.children)]
+        if database is None:
+            pauses.append(self._start_clients())
+        return min((pause for pause in pauses if pause is not None), default=None)
+
+    def _start_clients(self) -> float | None:
+        """Start those that wait for the api, once it answers. Return the seconds until the next look."""
         waiting = [child for child in self.children if child.is_client and child.process is None]
-        if not waiting or self.stopping:
+        if not waiting:
             return None
         if apps.api_answers(self.settings):
             for child in waiting:
@@ -138,7 +147,7 @@ class Supervisor:
         for child in first:
             self._spawn(child)
         if self.settings.database_url is None:
-            self.database = postgres.start(self.settings.data_dir)
+            self.database = EmbeddedDatabase(self.settings.data_dir)
         found = self._found_revision()
         migrations.refuse_development_revision(found)
         if found != migrations.head() or not self._initialised().exists():
@@ -228,25 +237,21 @@ class Supervisor:
             preexec_fn=end_with_parent(own_group=True),
         )
 
-    def _revive(self) -> bool:
-        """Start again what has ended; False when the database did not start, and must be tried again."""
-        started = True
-        if self.database is not None and self.database.process.poll() is not None:
-            log.warning("PostgreSQL ended; starting it again", extra={"code": self.database.process.returncode})
-            try:
-                self.database = postgres.start(self.settings.data_dir)
-            except StartFailed as error:  # api and worker wait for it meanwhile; the next round tries again
-                log.error(str(error))
-                started = False
-        for child in self.children:
-            if child.process is not None and child.process.poll() is not None and not self.stopping:
-                lived = time.monotonic() - child.started_at
-                child.restarts = 0 if lived > 10 else child.restarts + 1
-                log.warning(f"{child.name} ended with {child.process.returncode}; starting it again")
-                time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
-                self._spawn(child)
-                child.release()
-        return started
+    def _revive(self, child: Child) -> float | None:
+        """Start the child again if it ended, after a pause if it did not live long. Return the seconds until then."""
+        if child.process is None or child.process.poll() is None:
+            return None
+        now = time.monotonic()
+        if child.due_at is None:
+            child.restarts = 0 if now - child.started_at > 10 else child.restarts + 1
+            child.due_at = now + (min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
+            log.warning(f"{child.name} ended with {child.process.returncode}; starting it again")
+        if now < child.due_at:
+            return child.due_at - now
+        child.due_at = None
+        self._spawn(child)
+        child.release()
+        return None
 
     def _shut_down(self) -> None:
         for clients in (True, False):

@@ -1,26 +1,34 @@
 """Api and worker wait for their database, say so once, name the cause, and go on when it is there."""
 
+import json
 import os
 import shutil
+import signal
+import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
+import psutil
 import psycopg
 import pytest
 
 from gpuaas_sdk.testing import free_port
 from gpuaas_server.embedded import postgres
 from gpuaas_server.embedded.postgres import EmbeddedPostgres
+from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.migrations import run as migrations
-from tests_support.server_processes import ServerProcess, running, until
+from tests_support.server_processes import ServerProcess, run, running, until
 
 HEALTH = "gpuaas.database"
+DATABASE = "gpuaas_server.processes.embedded_database"
+SUPERVISOR = "gpuaas_server.processes.supervisor"
 OPTIONS = {"fsync": "off", "max_wal_size": "32MB", "min_wal_size": "32MB", "shared_buffers": "16MB"}
 
 
@@ -123,23 +131,67 @@ def test_up_with_an_external_database_that_is_away_listens_and_names_the_cause(
 
 def test_an_outage_is_two_lines_in_each_log_whatever_was_going_on(directory: Path, stopped: EmbeddedPostgres) -> None:
     server = postgres.start(directory, OPTIONS)
+    administrator = first_administrator(directory, server.url)
     with ExitStack() as stack:
         api, worker = (stack.enter_context(running(p, directory, free_port(), database_url=server.url)) for p in PARTS)
         until(api.is_ready, "readiness")
         until(lambda: has_recurring_work(server), "the worker")
+        watchers = [Watcher(api, administrator, subject) for subject in (None, None, new_id("usr"), new_id("usr"))]
+        until(lambda: all(watcher.is_open for watcher in watchers), "the streams")
         server.process.kill()
         server.process.wait()
+        watchers[0].leave()
         until(lambda: "PostgreSQL" in api.cause(), "the cause")
         for _ in range(20):
             answer = api.answer("/api/v1/auth/keys")
             assert answer is None or answer.status_code in (401, 503)
         until(lambda: outage_lines(worker), "the worker's line")
+        until(lambda: all(watcher.has_ended for watcher in watchers), "the end of the streams")
         server = postgres.start(directory, OPTIONS)
         stack.callback(server.stop)
         until(api.is_ready, "readiness again")
+        again = Watcher(api, administrator, None)
+        until(lambda: again.is_open, "a stream after the outage")
         for process in (api, worker):
             until(lambda process=process: len(outage_lines(process)) == 2, "both lines")  # type: ignore[misc]
             assert [line["message"] for line in process.lines() if line["logger"] != HEALTH] == []
+
+
+def first_administrator(directory: Path, database_url: str) -> dict[str, str]:
+    made = run(["init"], directory, database_url=database_url)
+    assert made.returncode == 0, made.stderr
+    found: dict[str, str] = json.loads(made.stdout)
+    return found
+
+
+class Watcher:
+    """Reads a stream of the platform's events, in a thread."""
+
+    def __init__(self, api: ServerProcess, administrator: dict[str, str], subject: str | None) -> None:
+        grant = {
+            "grant_type": "password",
+            "username": administrator["email"],
+            "password": administrator["password"],
+        }
+        token = httpx.post(f"{api.url}/api/v1/auth/token", json=grant, timeout=60).json()["access_token"]
+        headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+        wanted = {} if subject is None else {"subject": subject}
+        self._client = httpx.Client(base_url=api.url, headers=headers, params=wanted, timeout=httpx.Timeout(60))
+        self._socket: socket.socket | None = None
+        self.is_open = self.has_ended = False
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with suppress(httpx.TransportError), self._client.stream("GET", "/api/v1/events") as answer:
+            answer.raise_for_status()
+            self._socket = answer.extensions["network_stream"].get_extra_info("socket")
+            for line in answer.iter_lines():
+                self.is_open = self.is_open or line == ": stream open"
+        self.has_ended = True
+
+    def leave(self) -> None:
+        assert self._socket is not None
+        self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def has_recurring_work(server: EmbeddedPostgres) -> bool:
@@ -161,6 +213,38 @@ def test_a_database_that_became_read_only_is_no_database_to_serve_from(
         until(api.is_ready, "readiness again")
         again = datetime.now(UTC)
         until(lambda: hears_agents_since(server, again), "signs of life of agents")
+
+
+def test_up_goes_on_while_its_postgresql_does_not_start(directory: Path) -> None:
+    with running("up", directory, free_port()) as up:
+        until(up.is_ready, "readiness")
+        cluster = Path(postgres.url_in(directory / "var").partition("host=")[2]).parent / "data"
+        control, away = cluster / "global" / "pg_control", cluster / "global" / "away"
+        control.rename(away)
+        os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        until(lambda: "PostgreSQL" in up.cause(), "the cause")
+        [worker] = parts_of(up, "worker")
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: set(parts_of(up, "worker")) - {worker}, "another worker")
+        away.rename(control)
+        until(up.is_ready, "readiness again")
+        until(lambda: len(up.messages(DATABASE)) > 1, "the supervisor's second line")
+        ended, *causes, again = up.messages(DATABASE)
+        assert ended == "PostgreSQL ended; starting it again"
+        assert again.startswith("PostgreSQL answers again after")
+        assert len(causes) < 2, "the cause is told once, when it takes long"
+        assert all("PostgreSQL does not start" in cause and "pg_control" in cause for cause in causes)
+        assert up.messages(SUPERVISOR) == ["worker ended with -9; starting it again"]
+        assert {line["logger"] for line in up.lines()} <= {DATABASE, SUPERVISOR, HEALTH}
+
+
+def parts_of(up: ServerProcess, name: str) -> list[int]:
+    found = []
+    for child in psutil.Process(up.process.pid).children():
+        with suppress(psutil.Error):
+            if name in child.cmdline():
+                found.append(child.pid)
+    return found
 
 
 def hears_agents_since(server: EmbeddedPostgres, moment: datetime) -> bool:
