@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, NewSshGrant, PasswordCredentials
 from gpuaas_sdk.signatures import digest_of
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 REFUSED_PAUSE = 0.1
 
 
@@ -79,7 +79,7 @@ class BusyTenant:
             intent = client.publish_intents.create(project_id, "blob", f"busy-{secrets.token_hex(4)}", size_bytes=size)
             client.publish_intents.upload(intent, source)
             client.publish_intents.complete(project_id, intent.id, digest_of(source))
-        made = client.publish_intents.wait_until_checked(project_id, intent.id, PATIENCE).artifact_id
+        made = client.publish_intents.wait_until_checked(project_id, intent.id, TIMEOUT).artifact_id
         if made is not None:
             client.artifacts.delete(project_id, made)
 
@@ -102,14 +102,14 @@ class BusyTenant:
 
 @contextmanager
 def _allocated(client: Client, project_id: str) -> Iterator[str]:
-    """An active allocation of one GPU; it is released, and proven clean, after the block."""
+    """Yield an active allocation of one GPU; it is released, and proven clean, after the block."""
     made = client.allocations.create(project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
     try:
-        list(client.allocations.follow(project_id, [made.id], PATIENCE))
+        list(client.allocations.follow(project_id, [made.id], TIMEOUT))
         yield made.id
     finally:
         client.allocations.release(project_id, made.id)
-        list(client.allocations.follow(project_id, [made.id], PATIENCE))
+        list(client.allocations.follow(project_id, [made.id], TIMEOUT))
 
 
 def new_public_key() -> str:

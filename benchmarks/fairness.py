@@ -172,7 +172,7 @@ def busy(sandbox: Sandbox, database: Database, quick: bool) -> Iterator[None]:
 
 
 def _await_all_work(database: Database, tenant_id: str) -> None:
-    """Until the busy tenant has come around to everything: what it has not begun costs nobody anything."""
+    """Wait until the busy tenant has come around to everything: what it has not begun costs nobody anything."""
     deadline = time.monotonic() + BEGIN
     while time.monotonic() < deadline:
         done = database.execute("SELECT DISTINCT action FROM audit_records WHERE tenant_id = %s", (tenant_id,))
@@ -198,7 +198,7 @@ def _watch(token: str, project_id: str) -> str:
 
 @contextmanager
 def _client(module: str, order: BusyOrder | StreamOrder | Order, word: str = "") -> Iterator["subprocess.Popen[bytes]"]:
-    """A process of the busy tenant. It says the word when it has begun."""
+    """Run a process of the busy tenant. It says the word when it has begun."""
     process = subprocess.Popen(
         [sys.executable, "-m", f"benchmarks.{module}"],
         stdin=subprocess.PIPE,

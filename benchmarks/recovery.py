@@ -54,7 +54,7 @@ class Site:
         return str(self.call("POST", "/users", body).json()["id"])
 
     def work_is_done(self, user_id: str) -> bool:
-        """Whether the work that a change of this user asked for is done: it is removed in the transaction that does it."""
+        """Return whether the work that a change of this user asked for is done. What does it also removes it."""
         with psycopg.connect(self.database.url) as connection:
             return connection.execute("SELECT 1 FROM work_items WHERE subject = %s", (user_id,)).fetchone() is None
 

@@ -63,7 +63,7 @@ def load(name: str, folder: Path = FOLDER) -> Section | None:
 
 
 def collect(names: list[str], folder: Path = FOLDER) -> list[Section]:
-    """The sections of a full run. It may be made in pieces, but on one machine."""
+    """Return the sections of a full run. It may be made in pieces, but on one machine."""
     found = {name: load(name, folder) for name in names}
     missing = [name for name, section in found.items() if section is None]
     if missing:

@@ -48,7 +48,7 @@ def _command_line(pid: int) -> str:
 
 
 def taps(pid: int) -> list[str]:
-    """The network interfaces of this machine that a process has opened; one made so lives as long as its process."""
+    """Return the interfaces of this machine that a process has opened; one made so lives as long as its process."""
     found = []
     for note in Path(f"/proc/{pid}/fdinfo").iterdir():
         with suppress(FileNotFoundError):  # closed meanwhile

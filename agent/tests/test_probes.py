@@ -60,7 +60,7 @@ def serving(answer: bytes | None, pause: float = 0.0) -> Iterator[int]:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that stays taken, and nobody listens on it unless the test does."""
+    """Yield a port that stays taken, and nobody listens on it unless the test does."""
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
