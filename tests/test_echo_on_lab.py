@@ -74,6 +74,28 @@ def test_an_upgrade_that_breaks_off_leaves_the_version_and_a_rollback_restores_i
         lab.torn_down(instance)
 
 
+def test_the_lines_that_a_hub_has_answered_are_recorded_as_usage_over_restarts(lab: EchoLab) -> None:
+    app = Echo()
+    app.health_seconds = 1.0
+
+    def lines(instance: str) -> int:
+        found = lab.sandbox.admin.app_usage.totals(lab.project_id, instance_id=instance)
+        return sum(one.quantity for one in found if one.metric == "lines")
+
+    with at_work(app, lab.controller()):
+        instance, deploy = lab.hub("counted")
+        lab.succeeds(deploy)
+        for _ in range(3):
+            assert lab.answers(instance) == "hi $1 %n ping"
+        lab.sandbox.admin.wait_for(lambda: lines(instance) == 3 or None, 60, "the usage of a hub that runs")
+        assert lab.answers(instance) == "hi $1 %n ping"
+        lab.succeeds(lab.operate(instance, "restart"))
+        assert lines(instance) == 4  # the operation itself has recorded what no health check saw
+        assert lab.answers(instance) == "hi $1 %n ping"
+        lab.torn_down(instance)
+    assert lines(instance) == 5
+
+
 def test_a_first_deploy_that_failed_can_be_asked_for_again(lab: EchoLab) -> None:
     with at_work(Echo(), lab.controller()):
         lab.hosts[0].run(BLOCKED)
@@ -154,7 +176,7 @@ def test_an_operation_that_is_cancelled_between_two_steps_ends_there_and_can_be_
         instance, deploy = lab.hub("cancelled")
         lab.succeeds(deploy)
         ended = lab.ended(lab.operate(instance, "restart"))
-        assert (ended.status, [one.name for one in ended.steps]) == ("cancelled", ["stop"])
+        assert (ended.status, [one.name for one in ended.steps]) == ("cancelled", ["usage", "stop"])
         assert (lab.instance(instance).status, lab.answers(instance)) == ("failed", "")
         lab.succeeds(lab.operate(instance, "start"))
         assert lab.answers(instance) == "hi $1 %n ping"
@@ -169,11 +191,11 @@ async def test_handlers_interrupted_after_every_step_and_run_twice_leave_what_on
         await asyncio.to_thread(lab.succeeds, deploy)
         assert interruptions.seen == ["install", "start"]
         assert lab.answers(instance) == "hi $1 %n ping"
-        for verb, steps in (("restart", ["stop", "install", "start"]), ("stop", ["stop"])):
+        for verb, steps in (("restart", ["usage", "stop", "install", "start"]), ("stop", ["usage", "stop"])):
             await asyncio.to_thread(lab.succeeds, lab.operate(instance, verb))
             assert interruptions.seen == steps
         await asyncio.to_thread(lab.torn_down, instance)
-        assert interruptions.seen == ["stop", "remove"]
+        assert interruptions.seen == ["usage", "stop", "remove"]
 
 
 class Liar(Echo):

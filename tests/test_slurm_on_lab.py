@@ -1,6 +1,7 @@
 """Slurm on real hosts, through the public API alone: a cluster's life from its launch to the proof that it is gone."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gpuaas_lab import Host
 from gpuaas_sdk import Conflict, NewMemberOperation, ReplaceTarget
 from gpuaas_slurm.controller import Slurm
+from gpuaas_slurm.layout import COMPLETED_JOBS
 from system_support.echo_lab import at_work
 from system_support.slurm_lab import SlurmLab, disk, other_than, slurm_lab, traces
 
@@ -81,6 +83,25 @@ def test_a_job_sees_the_gpus_that_it_was_given_and_no_others(lab: SlurmLab, clus
     said = lab.as_user("srun", "-Q", "--input=none", "--gres=gpu:1", "sh", "-c", look)
     assert "nvidia0' for reading: No such device" in said  # the lab's GPU is a number without a driver
     assert "nvidia5' for reading: Operation not permitted" in said
+
+
+def test_each_run_of_a_job_is_recorded_as_usage_also_without_accounting(lab: SlurmLab, cluster: str) -> None:
+    job = lab.submitted("--gres=gpu:2", "-n1", "-c2")
+
+    def used(metric: str) -> list[int]:
+        found = lab.sandbox.admin.app_usage.list(lab.project_id, instance_id=cluster)
+        return [one.quantity for one in found if (one.subject, one.metric) == (f"job {job}", metric)]
+
+    for run, command in enumerate(("requeue", "cancel"), 1):
+        lab.comes(lambda: lab.job(job) == "RUNNING", "the job", 120)
+        time.sleep(2)
+        lab.hosts[0].run(["scontrol", "requeue", job] if command == "requeue" else ["scancel", job])
+        lab.comes(lambda run=run: len(used("jobs")) == run, f"the usage of run {run}", 60)  # type: ignore[misc]
+        lab.hosts[0].run(["truncate", "--size=40M", COMPLETED_JOBS])  # the file is full: the next line begins another
+    assert lab.hosts[0].run(["stat", "-c", "%s", f"{COMPLETED_JOBS}.1"]).stdout.strip() == str(40 << 20)
+    assert used("jobs") == [1, 1]
+    assert [seconds >= 2 for seconds in used("gpu_seconds")] == [True, True]
+    assert sorted(used("cpu_seconds")) == sorted(used("gpu_seconds"))  # two cores and two GPUs
 
 
 def test_the_commands_that_people_are_told_are_those_that_work(lab: SlurmLab, cluster: str) -> None:

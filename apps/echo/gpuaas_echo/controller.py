@@ -1,9 +1,22 @@
 """The controller: each handler brings the hosts to the wanted state, whatever state they are in."""
 
 import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from gpuaas_echo import workload
-from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, InstanceSnapshot, main
+from gpuaas_sdk import ControllerInstance, Instance, InstanceMember
+from gpuaas_sdk.controller import (
+    AppController,
+    Context,
+    ControllerMember,
+    Counter,
+    Failed,
+    Health,
+    InstanceSnapshot,
+    UsageCounters,
+    main,
+)
 
 
 class Echo(AppController):
@@ -18,7 +31,11 @@ class Echo(AppController):
             await self._describe(ctx)
 
     # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
-    add = reconcile = upgrade = start = deploy
+    add = reconcile = start = deploy
+
+    async def upgrade(self, ctx: Context) -> None:
+        await self._report_usage(ctx)  # the hub restarts and counts from zero
+        await self.deploy(ctx)
 
     async def drain(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -27,6 +44,7 @@ class Echo(AppController):
             ctx.set_member_status(member, "drained")
 
     async def stop(self, ctx: Context) -> None:
+        await self._report_usage(ctx)
         for member in (*ctx.members_of("relay"), *ctx.members_of("hub")):
             async with ctx.step("stop", member):
                 await (await ctx.host(member)).stop_unit(workload.unit(member.component_key))
@@ -40,12 +58,28 @@ class Echo(AppController):
     decommission = remove
 
     async def health(self, snapshot: InstanceSnapshot) -> Health:
-        health = Health()
+        health, runtime = Health(), dict(snapshot.instance.runtime or {})
+        counters = UsageCounters.read(runtime)
         for member in snapshot.members:
-            detail = member.adapter_detail or {}
-            problem = await find_problem(str(detail.get("address")), workload.PORTS[member.component_key])
-            health.add_member(member, problem)
+            answer = await enquire(member)
+            health.add_member(member, answer if isinstance(answer, str) else None)
+            if isinstance(answer, int) and member.component_key == "hub":
+                observe_lines(counters, snapshot.instance, member.name, answer)
+        health.usage, health.runtime = counters.usage, runtime | counters.document()
         return health
+
+    async def _report_usage(self, ctx: Context) -> None:
+        """Records the lines that were answered since the last health check, while the hub still runs."""
+        for hub in ctx.members_of("hub"):
+
+            async def read(runtime: Mapping[str, object], hub: ControllerMember = hub) -> UsageCounters:
+                counters = UsageCounters.read(runtime)
+                if isinstance(answer := await enquire(hub), int):
+                    observe_lines(counters, ctx.instance, hub.name, answer)
+                return counters
+
+            async with ctx.step("usage", hub):
+                await ctx.record_counters(read)
 
     async def _bring_up(self, ctx: Context, member: ControllerMember) -> None:
         host, role = await ctx.host(member), member.component_key
@@ -75,17 +109,31 @@ async def hub_address(ctx: Context) -> str:
     return str(known)
 
 
-async def find_problem(address: str, port: int) -> str | None:
-    """Returns why the address does not echo, or None when it does."""
+async def enquire(member: InstanceMember | ControllerMember) -> int | str:
+    """Returns how many lines the hub has answered, or why the member does not echo."""
+    return await enquire_at(str((member.adapter_detail or {}).get("address")), workload.PORTS[member.component_key])
+
+
+async def enquire_at(address: str, port: int) -> int | str:
     try:
         async with asyncio.timeout(3):
             reader, writer = await asyncio.open_connection(address, port)
-            writer.write(b"ping\n")
+            writer.write(workload.ENQ + b"\n")
             answer = await reader.readline()
             writer.close()
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, ValueError) as error:
         return f"{address}:{port} does not answer: {type(error).__name__}"
-    return None if answer.endswith(b" ping\n") else f"{address}:{port} does not echo"
+    _, echoed, count = answer.rpartition(b" " + workload.ENQ + b" ")
+    return int(count) if echoed and count[:-1].isdigit() and len(count) < 20 else f"{address}:{port} does not echo"
+
+
+def observe_lines(counters: UsageCounters, instance: Instance | ControllerInstance, hub: str, lines: int) -> None:
+    """Notes how many lines the hub has answered since it started. What it answered before the first reading counts too."""
+    project = next(one.project_id for one in instance.projects if one.home)
+    counter = Counter("lines", "count", project, hub)
+    if instance.created_at is not None:
+        counters.start_at_zero(counter, instance.created_at)
+    counters.observe(counter, lines, datetime.now(UTC))
 
 
 def run() -> None:

@@ -3,6 +3,7 @@
 from gpuaas_sdk.controller import Host, HostInstaller, PublishedArtifact
 
 PORTS = {"hub": 7007, "relay": 7008}
+ENQ = b"\x05"  # a line with only this asks how many lines were answered
 PROGRAM, USER = "/opt/echo/echod", "echo"
 
 

@@ -81,11 +81,11 @@ async def program(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await process.wait()
 
 
-async def until(port: int, answers: bool) -> str | None:
+async def until(port: int, answers: bool) -> int | str:
     async with asyncio.timeout(10):
-        while ((problem := await controller.find_problem("127.0.0.1", port)) is None) is not answers:
+        while isinstance(answer := await controller.enquire_at("127.0.0.1", port), int) is not answers:
             await asyncio.sleep(0.05)
-    return problem
+    return answer
 
 
 async def test_a_relay_passes_lines_through_its_hub_and_takes_no_more_when_it_is_drained(
@@ -102,4 +102,13 @@ async def test_a_relay_passes_lines_through_its_hub_and_takes_no_more_when_it_is
         writer.write(b"two\n")
         assert await reader.readline() == b"relay hub two\n"  # the open connection is still served
         writer.close()
-        assert await controller.find_problem("127.0.0.1", hub) is None
+        assert await controller.enquire_at("127.0.0.1", hub) == 2  # the enquiries themselves are not counted
+
+
+async def test_what_does_not_echo_is_named_instead_of_counted() -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline())
+        writer.close()
+
+    async with await asyncio.start_server(say, "127.0.0.1", port := free_port()):
+        assert await controller.enquire_at("127.0.0.1", port) == f"127.0.0.1:{port} does not echo"

@@ -25,34 +25,31 @@ async def prove_accounts(cluster: Cluster) -> None:
 
 
 async def report_usage(cluster: Cluster) -> None:
-    """Reports usage before the accounting stops or is removed. An accounting that does not answer blocks nothing."""
-    if not cluster.inputs.accounting:
-        return
+    """Reports usage before the head node stops or is cleared. A cluster that does not answer blocks nothing."""
     runtime = cluster.ctx.instance.runtime
     async with cluster.ctx.step("usage", cluster.head):
         jobs = await _read_ended_jobs(cluster, usage.usage_position(runtime))
-        owners = AccountOwners.of(cluster.inputs.cluster_name, cluster.ctx.instance.projects, runtime)
+        name, projects = cluster.inputs.cluster_name, cluster.ctx.instance.projects
+        owners = AccountOwners.of(name, projects, runtime, accounting=cluster.inputs.accounting)
         await cluster.ctx.report_usage(usage.records(owners, jobs or ()))
     if jobs is None:
         await cluster.ctx.report_progress(
-            15, "The accounting does not answer: jobs that ended since the last check are not recorded"
+            15, "The cluster does not say which jobs have ended: those since the last check are not recorded"
         )
 
 
 async def _read_ended_jobs(cluster: Cluster, since: int) -> list[EndedJob] | None:
     try:
-        return await usage.read_ended_jobs(await cluster.ctx.host(cluster.head), since)
+        return await usage.read_ended_jobs(await cluster.ctx.host(cluster.head), since, cluster.inputs.accounting)
     except (HostUnreachable, TimeoutError):
         return None
 
 
 def usage_runtime(cluster: Cluster) -> dict[str, object]:
-    """Returns what the health check continues from: the usage position, and the owners of current and former accounts."""
-    if not cluster.inputs.accounting:
-        return {}
+    """What the health check continues from: the usage position, and the owners of current and former accounts."""
     before = cluster.ctx.instance.runtime or {}
     kept = {name: before[name] for name in (usage.FROM, "usage") if name in before}
-    return {**kept, OWNERS: owners_of(cluster.projects, before)}
+    return {**kept, OWNERS: owners_of(cluster.projects, before)} if cluster.inputs.accounting else kept
 
 
 def project_access(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> list[ProjectAccess]:

@@ -148,13 +148,13 @@ class Slurm(AppController):
         if address is None:
             return None
         runtime = snapshot.instance.runtime or {}
-        since = usage.usage_position(runtime) if runtime.get("accounting") else None
+        since = usage.usage_position(runtime)
         status = await fetch_status(
             str(address), controller.get("status_key") if isinstance(controller, dict) else None, since
         )
         health = assess_health(snapshot.members, status)
         health.runtime = updated_runtime(runtime, status)
-        if not isinstance(status, str) and status.ended is not None and since is not None:
+        if not isinstance(status, str) and status.ended is not None:
             self._reported_usage.add_new(snapshot.instance, health, status.ended, since)
         health.mode = mode_of_instance(snapshot.members, snapshot.instance.inputs)
         return health

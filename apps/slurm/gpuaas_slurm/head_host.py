@@ -9,6 +9,7 @@ from gpuaas_slurm.host_setup import munge_unit_spec, units_request
 from gpuaas_slurm.hostside import run_programs
 from gpuaas_slurm.projects import PREFIX
 from gpuaas_slurm.templates import small_confs, units
+from gpuaas_slurm.templates.jobcomp_lua import jobcomp_lua
 
 SLURM_CONF = f"{layout.ETC}/slurm.conf"
 DBD_CONF = f"{layout.ETC}/slurmdbd.conf"
@@ -49,6 +50,8 @@ async def bring_up(cluster: Cluster, host: Host, restart: bool = False) -> None:
         _file(_unit(layout.STATUS_SOCKET), units.status_socket()),
         _file(_unit(layout.STATUS_UNIT), units.status_unit(environment, accounting)),
     ]
+    if not accounting:
+        written.append(_file(f"{layout.ETC}/jobcomp.lua", jobcomp_lua()))
     inputs = [SLURM_CONF, f"{layout.ETC}/cgroup.conf", layout.MUNGE_KEY, _unit(layout.CONTROLLER_UNIT)]
     run = [
         {"name": layout.CONTROLLER_UNIT, "files": inputs, "listens": layout.CONTROLLER_PORT},

@@ -99,8 +99,8 @@ def updated_runtime(runtime: Mapping[str, object], status: Status | str) -> dict
         updated["runtime_version"] = status.version
     if status.usage is not None:
         updated["usage"] = dict(status.usage)
-        if status.ended is not None and status.ended.jobs:
-            updated[FROM] = next_position(usage_position(runtime), status.ended)
+    if status.ended is not None and status.ended.jobs:
+        updated[FROM] = next_position(usage_position(runtime), status.ended)
     return updated if updated != runtime else None
 
 

@@ -16,6 +16,7 @@ HOMES = f"{FOLDER}/home"
 PACKAGES = f"{FOLDER}/packages"
 STATUS_PROGRAM = f"{FOLDER}/bin/status"
 STATUS_KEY = f"{FOLDER}/status-key"
+COMPLETED_JOBS = f"{STATE}/completed-jobs"  # without accounting, slurmctld writes a line for each ended job
 UNIT_FILES = "/etc/systemd/system"
 STAMPS = "/run/gpuaas-slurm-stamps"  # the fingerprint of the files with which each daemon was started
 
@@ -40,7 +41,7 @@ PACKAGED_UNITS = ("slurmctld.service", "slurmd.service", "slurmdbd.service")
 MASKED_UNITS = tuple(f"{UNIT_FILES}/{name}" for name in (*PACKAGED_UNITS, "munge.service"))
 PROCESSES = ("slurmctld", "slurmd", "slurmstepd", "slurmdbd")
 HOSTS_MARK = "# gpuaas-slurm"
-CONFIG = ("slurm.conf", "cgroup.conf", "gres.conf", "slurmdbd.conf")
+CONFIG = ("slurm.conf", "cgroup.conf", "gres.conf", "slurmdbd.conf", "jobcomp.lua")
 CONFIG_PATHS = tuple(f"{ETC}/{name}" for name in CONFIG)
 # What is left of packages after a purge, if the app installed them.
 PACKAGE_PATHS = ("/etc/munge", "/etc/slurm", "/var/lib/munge", "/var/lib/slurm", "/var/log/munge", "/var/log/slurm")

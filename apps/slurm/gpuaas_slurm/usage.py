@@ -1,4 +1,5 @@
-"""Usage by project: makes records for the platform from the ended jobs in Slurm's accounting.
+"""Usage by project: makes records for the platform from the ended jobs in Slurm's accounting, or, without accounting, from
+the lines that slurmctld writes about them.
 
 The key of a record has the cluster, the job and its start, so sending it again adds nothing. The instance's runtime has the
 position at which the next check begins: an hour before the last reported end, because the accounting lags behind.
@@ -33,7 +34,7 @@ class EndedJob:
 
 @dataclass(frozen=True, slots=True)
 class EndedJobs:
-    """`more` means that later jobs were left out. `open` counts the jobs that still run, as the accounting knows."""
+    """`more` means that later jobs were left out. `open` counts the jobs that still run, as their source knows."""
 
     jobs: tuple[EndedJob, ...]
     more: bool
@@ -63,7 +64,7 @@ def next_position(before: int, found: EndedJobs) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AccountOwners:
-    """The projects that own the accounts of one cluster; `home` owns all other accounts."""
+    """The projects that own the accounts of one cluster; `home` owns all other accounts, and all jobs without accounting."""
 
     cluster: str
     owners: Mapping[str, str]
@@ -71,10 +72,11 @@ class AccountOwners:
 
     @classmethod
     def of(
-        cls, cluster: str, projects: Iterable[ServedProject], runtime: Mapping[str, object] | None
+        cls, cluster: str, projects: Iterable[ServedProject], runtime: Mapping[str, object] | None, *, accounting: bool
     ) -> "AccountOwners":
         accounts = accounts_of(projects)
-        return cls(cluster, owners_of(accounts, runtime), next(one.project_id for one in accounts if one.home))
+        owners = owners_of(accounts, runtime) if accounting else {}
+        return cls(cluster, owners, next(one.project_id for one in accounts if one.home))
 
 
 def records(owners: AccountOwners, jobs: Sequence[EndedJob]) -> list[UsageReport]:
@@ -96,7 +98,7 @@ def _of_job(owners: AccountOwners, job: EndedJob) -> list[UsageReport]:
             quantity=quantity,
             started_at=datetime.fromtimestamp(job.started, UTC),
             ended_at=datetime.fromtimestamp(job.ended, UTC),
-            subject=f"job {job.number} of {job.account}",
+            subject=f"job {job.number} of {job.account}" if job.account else f"job {job.number}",
         )
         for metric, unit, quantity in counts
         if quantity > 0
@@ -114,7 +116,8 @@ class ReportedUsage:
     def add_new(self, instance: Instance, health: Health, ended: EndedJobs, ended_since: int) -> None:
         """Adds the records that are not known to be recorded to the health report."""
         runtime = instance.runtime or {}
-        owners = AccountOwners.of(str(runtime.get("cluster")), instance.projects, runtime)
+        name, accounting = str(runtime.get("cluster")), bool(runtime.get("accounting"))
+        owners = AccountOwners.of(name, instance.projects, runtime, accounting=accounting)
         health.usage = self.find_new(instance.id, records(owners, ended.jobs), ended_since)
         self.remember(instance.id, health)
 
@@ -131,11 +134,13 @@ class ReportedUsage:
         return [one for one in found if one.source_key not in known]
 
 
-async def read_ended_jobs(host: Host, ended_since: int, seconds: float = 10.0) -> list[EndedJob] | None:
-    """Returns all jobs that ended since then. Waits until no job runs in the accounting, for at most `seconds`."""
+async def read_ended_jobs(
+    host: Host, ended_since: int, accounting: bool, seconds: float = 10.0
+) -> list[EndedJob] | None:
+    """Returns all jobs that ended since then. Waits until no job runs, as their source knows, for at most `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
-        found = await query_ended_jobs(host, ended_since)
+        found = await query_ended_jobs(host, ended_since, accounting)
         if found is None:
             return None
         if found.open == 0 or time.monotonic() > deadline:
@@ -143,14 +148,15 @@ async def read_ended_jobs(host: Host, ended_since: int, seconds: float = 10.0) -
         await asyncio.sleep(0.3)  # the accounting lags a moment behind
     jobs = list(found.jobs)
     while found is not None and found.more:
-        found = await query_ended_jobs(host, jobs[-1].ended)
+        found = await query_ended_jobs(host, jobs[-1].ended, accounting)
         jobs += found.jobs if found is not None else ()
     return list({(one.number, one.started): one for one in jobs}.values())
 
 
-async def query_ended_jobs(host: Host, ended_since: int) -> EndedJobs | None:
-    """Reads ended jobs over SSH, for the last check before the host is gone. None: the accounting does not answer."""
-    argv = ["/usr/bin/python3", "-I", layout.STATUS_PROGRAM, "accounting", "local"]
+async def query_ended_jobs(host: Host, ended_since: int, accounting: bool) -> EndedJobs | None:
+    """Reads ended jobs over SSH, for the last check before the host is gone. None: their source does not answer."""
+    source = ["accounting"] if accounting else []
+    argv = ["/usr/bin/python3", "-I", layout.STATUS_PROGRAM, *source, "local"]
     result = await host.sudo(argv, check=False, stdin=f"since {ended_since}\n", timeout=READ_SECONDS)
     try:
         return parse_ended_jobs(json.loads(result.out).get("ended")) if result.ok else None

@@ -7,6 +7,7 @@ import pytest
 
 from gpuaas_slurm.inputs import Inputs
 from gpuaas_slurm.templates import small_confs, units
+from gpuaas_slurm.templates.jobcomp_lua import jobcomp_lua
 from gpuaas_slurm.templates.slurm_conf import ClusterConf, slurm_conf
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -29,6 +30,7 @@ TEXTS = {
     "cgroup.conf": small_confs.cgroup_conf("v1"),
     "gres.conf": small_confs.gres_conf(H100, ("/dev/nvidia0", "/dev/nvidia1")),
     "slurmdbd.conf": small_confs.slurmdbd_conf(),
+    "jobcomp.lua": jobcomp_lua(),
     "munge.service": units.munge_unit(MARK),
     "database.service": units.database_unit(MARK),
     "accounting.service": units.accounting_unit(MARK),

@@ -14,6 +14,15 @@ def job(number: str = "7", account: str = "project-serve", ended: int = 2000, gp
     return EndedJob(number, account, 1000, ended, 40, gpu_seconds)
 
 
+def test_without_accounting_every_job_belongs_to_the_clusters_own_project() -> None:
+    runtime: dict[str, object] = {OWNERS: owners_of([HOME, OTHER], None)}
+    owners = AccountOwners.of("lab", [HOME, OTHER], runtime, accounting=False)
+    [record, *_] = usage.records(owners, [job(account="")])
+    assert (record.project_id, record.subject) == ("prj_a", "job 7")
+    [record, *_] = usage.records(AccountOwners.of("lab", [HOME, OTHER], runtime, accounting=True), [job()])
+    assert (record.project_id, record.subject) == ("prj_b", "job 7 of project-serve")
+
+
 def test_each_project_has_an_account_by_its_slug() -> None:
     assert [one.account for one in accounts_of([HOME, OTHER])] == ["project-train", "project-serve"]
 
@@ -52,6 +61,8 @@ def test_the_runtime_has_the_position_of_the_next_check() -> None:
     )
     assert health.updated_runtime({"usage": {}}, status) == {"usage": {}, FROM: 9000 - OVERLAP_SECONDS}
     assert health.updated_runtime({"usage": {}, FROM: 9000 - OVERLAP_SECONDS}, status) is None
+    status = health.parse_status({"answers": True, "usage": None, "ended": {"jobs": [["7", "", 1, 9000, 4, 0]]}})
+    assert health.updated_runtime({}, status) == {FROM: 9000 - OVERLAP_SECONDS}
 
 
 def test_only_records_that_are_not_known_to_be_recorded_are_sent() -> None:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from gpuaas_sdk.controller.app import AppController, Health, InstanceSnapshot
 from gpuaas_sdk.controller.client import ControllerClient
+from gpuaas_sdk.controller.counters import POSITION
 from gpuaas_sdk.controller.served_apps import ServedApps
 from gpuaas_sdk.controller.usage import report_usage
 from gpuaas_sdk.errors import Conflict, GpuaasError, NotFound
@@ -96,7 +97,8 @@ async def _record_usage(client: ControllerClient, snapshot: InstanceSnapshot, he
 
 async def _report_health(client: ControllerClient, snapshot: InstanceSnapshot, health: Health) -> None:
     instance = snapshot.instance
-    judges = health.status is not None
+    # Two replicas may check at the same time: what one keeps of the usage, the other must not overwrite.
+    guarded = health.runtime is not None and (health.status is None or POSITION in health.runtime)
     await client.api.controller.report_health(
         instance.project_id,
         instance.id,
@@ -105,7 +107,6 @@ async def _report_health(client: ControllerClient, snapshot: InstanceSnapshot, h
         reasons=health.reasons,
         members=health.members,
         runtime=health.runtime,
-        # Two replicas may check at the same time: what one keeps of the usage, the other must not overwrite.
-        expected_runtime=None if judges or health.runtime is None else instance.runtime or {},
+        expected_runtime=(instance.runtime or {}) if guarded else None,
         mode=None if health.mode is None else health.mode.document(),
     )

@@ -33,7 +33,7 @@ def slurm_conf(cluster: ClusterConf) -> str:
         *_paths(),
         *_confinement(cluster.cgroup),
         *_scheduling(cluster.memory_per_cpu),
-        *(_accounting() if cluster.accounting else ()),
+        *(_accounting() if cluster.accounting else ["JobCompType=jobcomp/lua"]),
         f"MaxNodeCount={MAX_NODES}",
         *(_partition(one) for one in cluster.partitions),
     ]

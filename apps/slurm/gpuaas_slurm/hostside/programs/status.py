@@ -1,10 +1,12 @@
 """Serves states and counts of this cluster, in one JSON line, to clients that prove that they know its status key.
 
 A client gets a line {"nonce"} and answers `MAC`, or `MAC since SECONDS` to get the jobs that ended since then, with numbers and
-accounts. MAC is the HMAC-SHA256 of the nonce under the key, in hexadecimal; the key itself is never sent. With the argument
-`local` no proof is needed: an account that can start this program as root or slurm can also read the key.
+accounts. Without the argument `accounting`, they are read from a file that slurmctld writes, without accounts. MAC is the
+HMAC-SHA256 of the nonce under the key, in hexadecimal; the key itself is never sent. With the argument `local` no proof is
+needed: an account that can start this program as root or slurm can also read the key.
 """
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -17,6 +19,9 @@ import time
 
 MAX_JOBS = 20_000
 KEY = "/var/lib/gpuaas-slurm/status-key"
+COMPLETED_JOBS = "/var/lib/gpuaas-slurm/controller/completed-jobs"
+CHUNK = 1 << 20  # bytes of the file of completed jobs that are read at once
+LATE = 3600  # seconds by which a line may be later than its neighbours, such as that of a node that was away
 REQUEST_SECONDS = 5.0
 MAX_REQUEST = 200  # bytes
 
@@ -115,6 +120,10 @@ def ended(since):
             gpus = re.search(r"gres/gpu=(\d+)", tres)
             used = int(seconds or 0) * int(gpus[1] if gpus else 0)
             found.append([number, account, int(start), int(end), int(cpus or 0), used])
+    return cut(found, still)
+
+
+def cut(found, still):
     found.sort(key=lambda one: (one[3], one[0]))
     kept = found[:MAX_JOBS]
     while len(kept) < len(found) and found[len(kept)][3] == kept[-1][3]:
@@ -122,19 +131,55 @@ def ended(since):
     return {"jobs": kept, "more": len(kept) < len(found), "open": still}
 
 
+def ended_in_file(since, still):
+    """Every run of a job that has ended, by the lines of slurmctld, from the last one back. The file before it has `.1`."""
+    found = []
+    for path in (COMPLETED_JOBS, f"{COMPLETED_JOBS}.1"):
+        for line in lines_backwards(path):
+            job = completed_job(line)
+            if job is not None and job[3] < since - LATE:
+                return cut(found, still)
+            if job is not None and job[3] >= since:
+                found.append(job)
+    return cut(found, still)
+
+
+def completed_job(line):
+    """[number, account, start, end, CPU seconds, GPU seconds], or None for a line that is not whole."""
+    parts = line.split()
+    if len(parts) != 5 or not all(part.isdigit() for part in parts):
+        return None
+    number, start, end, cpus, gpus = map(int, parts)
+    ran = max(0, end - start)
+    return [str(number), "", start, end, ran * cpus, ran * gpus]
+
+
+def lines_backwards(path):
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:  # without it, no job has ended yet
+        at, rest = file.seek(0, os.SEEK_END), b""
+        while at > 0:
+            step = min(CHUNK, at)
+            at = file.seek(at - step)
+            lines = (file.read(step) + rest).split(b"\n")
+            rest = lines[0]
+            yield from reversed(lines[1:])
+        yield rest
+
+
 accounting = "accounting" in sys.argv[1:]
 words = (read_request() or b"") if "local" in sys.argv[1:] else authenticate()
-since = parse_since(words) if accounting else None
+since = parse_since(words)
 nodes, jobs = document("sinfo", "--json"), document("squeue", "--json")
 counts = {}
 for job in (jobs or {}).get("jobs", ()):
     counts[job.get("job_state", "UNKNOWN")] = counts.get(job.get("job_state", "UNKNOWN"), 0) + 1
+running = sum(counts.get(state, 0) for state in ("RUNNING", "COMPLETING", "SUSPENDED"))
 answer = {
     "version": (nodes or {}).get("meta", {}).get("Slurm", {}).get("release"),
     "answers": nodes is not None,
     "nodes": [node(one) for one in (nodes or {}).get("nodes", ())],
     "jobs": counts,
     "usage": usage() if accounting and nodes is not None else None,
-    "ended": ended(since) if since is not None else None,
+    "ended": None if since is None else ended(since) if accounting else ended_in_file(since, running),
 }
 sys.stdout.write(json.dumps(answer) + "\n")
