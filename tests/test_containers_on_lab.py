@@ -30,6 +30,7 @@ WITH_SECRETS, WITH_GPUS = "6.0.0", "7.0.0"
 SECRET_ANSWER = "open-sesame"  # a container of ours writes it to its log
 GIVEN_PASSWORD = "never-in-a-log"
 VOLUME = {"volumes": [{"name": "data", "path": "/data"}]}
+SAYS_VERSION = {"runtime_version_from": {"port": 80, "path": "/version"}}
 # Read in the container, at a port of its own that the host does not know.
 ANSWERS = {
     "key": "answers",
@@ -61,7 +62,7 @@ _ALLOCATE_128_MIB = "x=$(dd if=/dev/zero bs=1M count=128 2>/dev/null | tr '\\0' 
 @pytest.fixture(scope="module")
 def whole_lab() -> Iterator[ContainerLab]:
     with container_lab("launch", hosts=2) as made:
-        made.release(ONE, web_image("hello"), VOLUME, metering=[ANSWERS])
+        made.release(ONE, web_image("hello"), {**VOLUME, **SAYS_VERSION}, metering=[ANSWERS])
         made.release(TWO, web_image("hello again"), VOLUME)
         yield made
 
@@ -97,6 +98,9 @@ def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(la
         first = container()
         count(host, names, 5)
         lab.used(instance, answers=5)
+        lab.sandbox.admin.wait_for(
+            lambda: tells(lab, instance, "7.7", "degraded"), 60, "what the container says of its version"
+        )
         lab.verb(instance, "reconcile")
         assert container() == first, "it ran as it should and was restarted"
         host.run(["podman", "exec", names.name, "sh", "-c", "echo kept > /data/note"])
@@ -126,15 +130,43 @@ def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(la
     assert host.run(["ls", "/var/lib/gpuaas-containers", "/var/lib/gpuaas-usage"], check=False).stdout == ""
 
 
+def tells(lab: ContainerLab, instance: str, version: str, health: str) -> bool | None:
+    """Whether the instance shows the version that its container says, and what follows."""
+    now = lab.instance(instance)
+    codes = [one.code for one in now.health_reasons]
+    return (now.runtime_version, now.health, codes) == (version, health, ["runtime_version_mismatch"]) or None
+
+
 def count(host: Host, names: MemberNames, value: int) -> None:
     """Let the container say that it has answered so often, and the host read it, as its timer does now and then."""
     page = f'answers_total{{kind="web",code="200"}} {value}\\nanswers_total{{kind="other"}} 99\\n'
-    host.run(["podman", "exec", names.name, "sh", "-c", f"printf '{page}' > /www/metrics"])
+    version = "printf '7.7' > /www/version"  # the manifest declares another one
+    host.run(["podman", "exec", names.name, "sh", "-c", f"printf '{page}' > /www/metrics; {version}"])
     host.run(["systemctl", "start", f"{names.meter}.service"])
 
 
 def change(lab: ContainerLab, instance: str, kind: str, **more: object) -> Operation:
     return lab.succeeds(lab.change_members(instance, NewMemberOperation(kind=kind, **more)))  # type: ignore[arg-type]
+
+
+def test_a_container_that_hangs_is_mended_by_the_first_reconcile(lab: ContainerLab) -> None:
+    with at_work(Containers(), lab.controller()):
+        instance, deploy = lab.launch("hangs", ONE)
+        lab.succeeds(deploy)
+        first = (lab.member(instance).adapter_detail or {})["container"]
+        name = names_of(instance, lab.member(instance)).name
+        process = lab.hosts[0].run(["podman", "inspect", "--format", "{{.State.Pid}}", name]).stdout.strip()
+        lab.hosts[0].run(["kill", "-STOP", process])  # its unit is active, and its port is open
+        lab.sandbox.admin.wait_for(lambda: lab.member(instance).health == "unhealthy" or None, 120, "the probe to fail")
+        assert lab.member(instance).status == "ready"
+        lab.verb(instance, "reconcile")
+        after = lab.member(instance)
+        assert ((after.adapter_detail or {})["container"] != first, after.health, says(lab)) == (
+            True,
+            "healthy",
+            "hello",
+        )
+        lab.torn_down(instance)
 
 
 def test_members_join_drain_move_and_leave(lab: ContainerLab) -> None:

@@ -5,13 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpuaas_catalogue.images.cache import BuildCache
 from gpuaas_catalogue.images.debian import PACKAGES, read_base
 from gpuaas_catalogue.images.errors import BuildFailed
 from gpuaas_catalogue.images.layers import write_layer
 from gpuaas_catalogue.images.recipes import load_recipe
-from gpuaas_catalogue.manifests import app_names, recipe_of
+from gpuaas_catalogue.manifests import app_names, manifest_of, places_of, recipe_of
 
 
 def test_every_requirement_is_pinned_with_hashes_and_names_no_host() -> None:
@@ -26,6 +27,15 @@ def test_every_requirement_is_pinned_with_hashes_and_names_no_host() -> None:
         assert all(re.fullmatch(r"[a-z0-9._-]+(\[[a-z0-9,-]+\])?==[^ ]+( ;.*)? \\", line) for line in pinned), app
         assert "://" not in text
         assert text.count("--hash=sha256:") >= len(pinned)
+
+
+def test_every_image_says_the_version_that_its_manifest_declares() -> None:
+    for app in app_names():
+        recipe = recipe_of(app)
+        assert recipe is not None
+        if recipe.requirements is not None:
+            digests = dict.fromkeys(places_of(app), f"sha256:{'a' * 64}")
+            assert recipe.runtime_version == yaml.safe_load(manifest_of(app, digests))["runtime_version"], app
 
 
 def test_a_layer_has_the_same_bytes_whatever_the_machine_says_about_its_files(tmp_path: Path) -> None:

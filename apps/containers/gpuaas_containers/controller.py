@@ -17,6 +17,7 @@ from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, image_of, read_profile
 from gpuaas_containers.readiness import awaited_components, readiness_probes
+from gpuaas_containers.runtime_versions import version_of_containers, version_of_images
 from gpuaas_containers.services import has_services, in_start_order, other_hosts, reported_addresses
 from gpuaas_containers.usage import MeteredInstance, observe_counts
 from gpuaas_sdk.controller import (
@@ -95,8 +96,9 @@ class Containers(AppController):
             return None  # the operation may count too; what is counted meanwhile is read when it has ended
         names = {one.id: one.name for one in snapshot.members}
         metered = MeteredInstance(instance.id, instance.project_id, instance.created_at, units, names)
-        counters = observe_counts(metered, runtime, await snapshot.read_counts(), datetime.now(UTC))
-        kept = runtime | counters.document()
+        found, details = await snapshot.read_counts(), {one.id: one.adapter_detail or {} for one in snapshot.members}
+        counters = observe_counts(metered, runtime, found, datetime.now(UTC))
+        kept = runtime | counters.document() | version_of_containers(details, instance.digest, found)
         return Health(None, usage=counters.usage, runtime=kept) if kept != runtime or counters.usage else None
 
     async def _bring_up(self, ctx: Context, *, restart: bool = False) -> None:
@@ -128,7 +130,8 @@ class Containers(AppController):
         addresses: Mapping[str, str],
     ) -> None:
         host, names = await ctx.host(member), _names(ctx, member)
-        limit, anew = asyncio.get_running_loop().time() + profile.start_seconds, restart or member.status == "failed"
+        limit = asyncio.get_running_loop().time() + profile.start_seconds
+        anew = restart or member.status == "failed" or member.health == "unhealthy"  # it runs, and may hang
         title = f"{ctx.instance.name} {member.component_key} {ctx.version.version}"
         try:
             async with ctx.step("check", member):
@@ -298,10 +301,8 @@ def _told_detail(ctx: Context, member: ControllerMember) -> Mapping[str, object]
 
 
 def _runtime_version(ctx: Context) -> dict[str, object]:
-    """Return what the running containers of the version's own image say of themselves. Nothing, if they say nothing."""
     details = (_told_detail(ctx, member) for member in ctx.all_members)
-    said = next((one.get("runtime_version") for one in details if one.get("image") == ctx.version.digest), None)
-    return {} if said is None else {"runtime_version": said}
+    return version_of_images(details, ctx.version.digest, ctx.instance.runtime, ctx.version.version)
 
 
 def run() -> None:

@@ -1,4 +1,5 @@
-"""What is counted for a member on its host: how long its container ran, and the counters that the manifest names. Pure.
+"""What is counted for a member on its host: how long its container ran, and the counters that the manifest names; and what
+the container says of its version. Pure.
 
 A program on the host counts, run by a timer beside the container's unit and whenever the unit ends. Its counts outlive
 restarts of the container, of the host and of the controller.
@@ -6,6 +7,7 @@ restarts of the container, of the host and of the controller.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.resources import files
 
 from gpuaas_containers.engine_arguments import ENGINE
@@ -47,7 +49,7 @@ def meter_files(container: MemberContainer) -> dict[str, str]:
 
 
 def _settings(container: MemberContainer) -> str:
-    names = container.names
+    names, page = container.names, container.profile.version_page
     settings = {
         "unit": names.unit,
         "container": names.name,
@@ -55,6 +57,7 @@ def _settings(container: MemberContainer) -> str:
         "state": names.meter_state,
         "counts": counts_path(container.instance_id, container.member_id),
         "counters": [_counter(one) for one in container.profile.counters],
+        "version_page": None if page is None else asdict(page),
     }
     return json.dumps(settings, indent=1) + "\n"
 

@@ -55,6 +55,15 @@ class MeteredCounter:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionPage:
+    """A page of the container that says the version of what runs; in a field, if it is a JSON object."""
+
+    port: int  # the container's
+    path: str
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeProfile:
     image: str  # the digest
     command: tuple[str, ...] | None
@@ -78,6 +87,7 @@ class RuntimeProfile:
     start_seconds: int
     stop_seconds: int
     counters: tuple[MeteredCounter, ...] = ()
+    version_page: VersionPage | None = None
 
     @property
     def secret_keys(self) -> tuple[str, ...]:
@@ -131,6 +141,14 @@ def read_profile(manifest: Json, inputs: Json, component_key: str = "") -> Runti
         start_seconds=int(str(profile.get("start_timeout_seconds", START_SECONDS))),
         stop_seconds=int(str(profile.get("stop_timeout_seconds", STOP_SECONDS))),
         counters=tuple(_counters(manifest, component_key)),
+        version_page=_version_page(_mapping(profile, "runtime_version_from")),
+    )
+
+
+def _version_page(said: Json) -> VersionPage | None:
+    field = said.get("field")
+    return (
+        VersionPage(int(str(said["port"])), str(said["path"]), None if field is None else str(field)) if said else None
     )
 
 

@@ -125,12 +125,23 @@ def test_no_page_breaks_the_reader(text: str) -> None:
     meter.note_samples(meter.new_state(BORN), [TOKENS], samples)
 
 
+VERSIONS = {
+    "/text": b"1.2.3\n",
+    "/json": b'{"version": "1.2.3", "number": 5}',
+    "/list": b"[1]",
+    "/deep": b"[" * 3000,
+    "/lines": b"1.2\n3",
+}
+
+
 class _Pages(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(404 if self.path == "/absent" else 200)
         self.end_headers()
         if self.path == "/metrics":
             self.wfile.write(b"tokens_total 3\n")
+        elif self.path in VERSIONS:
+            self.wfile.write(VERSIONS[self.path])
         elif self.path == "/long":
             self.wfile.write(b"tokens_total 1\n" * (meter.MOST_PAGE // 15 + 2))
         elif self.path == "/many":
@@ -154,6 +165,30 @@ def test_a_page_that_cannot_be_read_leaves_its_counter_and_those_of_other_pages(
     state = {**meter.new_state(BORN), "address": "127.0.0.1"}
     state = meter.note_pages(state, {"container": "none", "counters": counters}, "/bin/false")
     assert state["totals"] == {"metrics": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "said"),
+    [
+        ("/text", None, "1.2.3"),
+        ("/json", "version", "1.2.3"),
+        ("/json", "number", None),
+        ("/json", "none", None),
+        ("/json", None, None),
+        ("/list", "version", None),
+        ("/deep", "version", None),
+        ("/lines", None, None),
+        ("/absent", None, None),
+        ("/long", None, None),
+    ],
+)
+def test_a_container_says_its_version_or_nothing(port: int, path: str, field: str | None, said: str | None) -> None:
+    page = {"port": port, "path": path, "field": field}
+    state = {**meter.note_run(meter.new_state(BORN), shown(1), "boot", 2), "address": "127.0.0.1"}
+    state = meter.note_pages(state, {"container": "none", "counters": [], "version_page": page}, "/bin/false")
+    assert meter.counts_of(state, "mem_1", []).get("runtime_version") == said
+    again = meter.note_run(state, shown(10), "boot", 11)
+    assert "runtime_version" not in meter.counts_of(again, "mem_1", []), "another run may be of another program"
 
 
 # What the controller makes of it.

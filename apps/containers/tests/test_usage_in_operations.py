@@ -180,8 +180,8 @@ async def test_a_check_leaves_out_an_instance_with_an_operation_on_a_member_and_
             return [MemberCounts("mem_1", NOON, {"container_seconds": 7})]
 
     def snapshot(operation_id: str | None) -> InstanceSnapshot:
-        place = {"id": "ins_1", "project_id": "prj_1", "created_at": NOON}
-        members = [SimpleNamespace(id="mem_1", name="a", operation_id=operation_id)]
+        place = {"id": "ins_1", "project_id": "prj_1", "created_at": NOON, "digest": "sha256:1"}
+        members = [SimpleNamespace(id="mem_1", name="a", operation_id=operation_id, adapter_detail=None)]
         return Counted(cast("Any", SimpleNamespace(**place, runtime={METERING: UNITS})), cast("Any", members))
 
     app = Containers()

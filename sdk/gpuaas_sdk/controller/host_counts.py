@@ -8,6 +8,7 @@ tenant, who may write anything there: little is read, and only of members that a
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +28,7 @@ MOST_VALUE = 2**53
 MOST_VALUES = 64
 READ_SECONDS = 30.0
 AT_ONCE = 8
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~:-]{0,63}")
 log = logging.getLogger(__name__)
 
 
@@ -42,11 +44,14 @@ def counts_path(instance_id: str, member_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemberCounts:
-    """What a host has counted for a member since a time, by metric. Each value only grows."""
+    """What a host has counted for a member since a time, by metric. Each value only grows. `runtime_version`: what runs for the
+    member has said so.
+    """
 
     member_id: str
     since: datetime
     values: Mapping[str, int]
+    runtime_version: str | None = None
 
 
 def parse_counts(text: str) -> list[MemberCounts]:
@@ -62,7 +67,9 @@ def _parse_line(line: str) -> MemberCounts | None:
         valid = all(isinstance(key, str) and _is_count(value) for key, value in values.items())
         if not valid or len(values) > MOST_VALUES or since.tzinfo is None:
             return None
-        return MemberCounts(str(document["member_id"]), since, values)
+        said = document.get("runtime_version")
+        version = said if isinstance(said, str) and _VERSION.fullmatch(said) else None
+        return MemberCounts(str(document["member_id"]), since, values, version)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

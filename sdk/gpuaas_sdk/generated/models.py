@@ -642,6 +642,8 @@ class ControllerMember(Resource, ControllerMemberTraits):
     # Number of the member in the instance. A number is never used twice.
     ordinal: int = 0
     status: str = ""
+    # Health at the claim, by the member's status and its probes. A ready member is `unhealthy` while a probe of its host fails: what runs for it may hang, so restart it.
+    health: str | None = None
     # The allocation of the member; null when you may not see it any more.
     allocation: ControllerAllocation | None = None
     # What you reported last.

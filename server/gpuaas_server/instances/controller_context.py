@@ -11,6 +11,7 @@ from gpuaas_server.instances.controller_schemas import (
     ControllerVersion,
 )
 from gpuaas_server.instances.locked_instance import LockedInstance
+from gpuaas_server.instances.member_problems import health_as_found
 from gpuaas_server.instances.operation_completion import concerned_members
 from gpuaas_server.instances.rows import InstanceRow, MemberRow, VersionDocument
 from gpuaas_server.kernel.caller import Caller
@@ -59,4 +60,5 @@ def _member(row: MemberRow, place: AllocationFacts | None, concerned: bool) -> C
     allocation = None
     if place is not None:
         allocation = ControllerAllocation(**{name: getattr(place, name) for name in ControllerAllocation.model_fields})
-    return ControllerMember(**{name: getattr(row, name) for name in same}, allocation=allocation, concerned=concerned)
+    facts = {name: getattr(row, name) for name in same}
+    return ControllerMember(**facts, health=health_as_found(row), allocation=allocation, concerned=concerned)

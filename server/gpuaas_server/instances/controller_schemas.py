@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.instances.rows import ClosedDocument, ModeDocument
-from gpuaas_server.kernel.http.schemas import Body, Generation, examples
+from gpuaas_server.kernel.http.schemas import Body, Generation, HealthStatus, examples
 from gpuaas_server.kernel.ids import MemberId
 from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, LeaseReport, Line, Operation, StepReport
 from gpuaas_server.operations.service import ClosableKind
@@ -44,6 +44,10 @@ class ControllerMember(BaseModel):
     component_key: str = Field(description="A component of your manifest.")
     ordinal: int = Field(description="Number of the member in the instance. A number is never used twice.")
     status: str
+    health: HealthStatus | None = Field(
+        description="Health at the claim, by the member's status and its probes. A ready member is `unhealthy` while a probe of"
+        " its host fails: what runs for it may hang, so restart it."
+    )
     allocation: ControllerAllocation | None = Field(
         description="The allocation of the member; null when you may not see it any more."
     )

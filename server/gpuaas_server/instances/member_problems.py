@@ -48,7 +48,11 @@ def _probe_problem(member: MemberRow, busy: bool) -> MemberProblem | None:
     """Return the first probe that fails. A member that is in an operation is not judged, and one that is not ready has a
     reason of its own, which stands.
     """
-    if busy or member.operation_id is not None or member.status != "ready" or member.host_gone:
+    return None if busy or member.operation_id is not None else _failing_probe(member)
+
+
+def _failing_probe(member: MemberRow) -> MemberProblem | None:
+    if member.status != "ready" or member.host_gone:
         return None
     failing = ((key, state) for key, state in sorted(member.probe_states.items()) if state["status"] == "failing")
     for key, state in failing:
@@ -87,6 +91,13 @@ def _host_problem(member: MemberRow) -> MemberProblem | None:
             since=reported_at,
         )
     return None
+
+
+def health_as_found(member: MemberRow) -> HealthStatus | None:
+    """Return the health that an operation finds at its claim, by the member's status and its probes. What is known of the
+    host is left out: the controller reaches it or does not.
+    """
+    return member_health(member.status, _failing_probe(member))
 
 
 def member_health(status: str, problem: MemberProblem | None) -> HealthStatus | None:

@@ -119,6 +119,16 @@ async def test_a_probe_that_fails_later_makes_the_member_unhealthy_until_it_pass
     assert (instance["health"], instance["health_reasons"]) == ("healthy", [])
 
 
+async def test_a_controller_learns_at_its_claim_which_members_do_not_pass_their_probes(world: ProbedSite) -> None:
+    instance_id, tasks = await world.probed()
+    failing = next(iter(tasks.values()))
+    await world.say(failing, "failing", "timed out")
+    claimed = await world.controller.does(await world.asked(instance_id, "reconcile"), "claim")
+    found = {one["id"]: (one["status"], one["health"]) for one in claimed["members"]}
+    assert found.pop(failing["resource_id"]) == ("ready", "unhealthy")
+    assert set(found.values()) == {("ready", "healthy")}
+
+
 async def test_a_member_in_an_operation_is_not_judged_by_its_probe(world: ProbedSite) -> None:
     instance_id, tasks = await world.probed()
     task = next(iter(tasks.values()))

@@ -46,7 +46,7 @@ _ACCOUNTS = {
 
 def image_key(recipe: Recipe, base: DebianBase) -> str:
     """Return the name of the image in the cache: what it is made from, as a hash."""
-    made_from = [_BUILDER, recipe.digest, base.with_packages(recipe.packages).digest]
+    made_from = [_BUILDER, recipe.digest, base.with_packages(recipe.packages).digest, recipe.runtime_version]
     return f"{recipe.name}-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}"
 
 
@@ -188,5 +188,10 @@ def _settings(recipe: Recipe) -> dict[str, object]:
         "Entrypoint": list(recipe.command),
         "WorkingDir": recipe.working_folder,
         "ExposedPorts": {f"{port}/tcp": {} for port in recipe.ports},
-        "Labels": {"org.opencontainers.image.title": recipe.title},
+        "Labels": {"org.opencontainers.image.title": recipe.title, **_version_label(recipe)},
     }
+
+
+def _version_label(recipe: Recipe) -> dict[str, str]:
+    """The label by which hosts know what an image runs."""
+    return {} if recipe.runtime_version is None else {"gpuaas.runtime_version": recipe.runtime_version}

@@ -5,6 +5,7 @@ its files come besides.
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,6 +46,18 @@ class Recipe:
         """The pinned wheels; None if the recipe has none, since the base is enough."""
         listed = (folder / REQUIREMENTS for folder in reversed(self.sources))
         return next((file for file in listed if file.is_file()), None)
+
+    @property
+    def runtime_version(self) -> str | None:
+        """The pinned version of the app's own package, the first of `requirements.in`; None if the recipe has no wheels."""
+        if self.requirements is None:
+            return None
+        asked = self.requirements.with_suffix(".in").read_text()
+        package = re.search(r"^[a-z0-9._-]+", asked, re.MULTILINE)
+        pinned = package and re.search(
+            rf"^{re.escape(package[0])}==([^ ;]+)", self.requirements.read_text(), re.MULTILINE
+        )
+        return pinned[1] if pinned else None
 
     def own_files(self) -> Iterator[tuple[str, Path]]:
         """Yield the path in the image and the file of everything that the recipe adds itself, or that all images have."""

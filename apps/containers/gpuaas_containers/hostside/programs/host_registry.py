@@ -3,9 +3,11 @@ memory, and goes to the registry and to the server of tokens that it names; a st
 """
 
 import base64
+import contextlib
 import http.client
 import json
 import re
+import signal
 import ssl
 import time
 import urllib.error
@@ -66,6 +68,7 @@ class Repository:
             raise Failed(code, f"the registry answered {error.code} for the signatures of the image") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             why = getattr(error, "reason", None) or type(error).__name__
+            why = getattr(why, "reason", None) or why  # urllib wraps what happens before the answer
             raise Failed("image_pull_failed", f"the signatures of the image cannot be read: {why}") from None
 
     def _get(self, url):
@@ -116,12 +119,33 @@ class Repository:
         return told.get("token") or told["access_token"]
 
     def _open(self, url, headers):
-        """Reads an answer within the deadline, also from a registry that gives a byte now and then."""
         asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - it begins with http
         found = b""
-        with self._opener.open(asked, timeout=min(SECONDS, max(self._deadline - time.monotonic(), 0.1))) as answer:
+        with ends_at(self._deadline), self._opener.open(asked, timeout=SECONDS) as answer:
             while chunk := answer.read1(1 << 16):
                 found += chunk
-                if len(found) > MOST_BYTES or time.monotonic() > self._deadline:
+                if len(found) > MOST_BYTES:
                     raise ValueError("too long")
         return found
+
+
+class TooSlow(OSError):
+    reason = "the registry takes too long"
+
+
+@contextlib.contextmanager
+def ends_at(deadline):
+    """Raises TooSlow in the main thread. A registry that sends a byte now and then, in its header or its body, does not hold
+    the host for longer than the pull may take: the time of a connection begins anew with each byte.
+    """
+
+    def end(*_):
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.1))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,4 +1,5 @@
-"""Counts for one container how long it ran and how much its own counters grew. Run by its unit and by a timer, as root.
+"""Counts for one container how long it ran and how much its own counters grew, and asks it for its version. Run by its unit
+and by a timer, as root.
 
 What it knows is in its state, which is written first. The counts follow from it, in a file that the controller reads. Times
 are systemd's own record of the unit. Each argument is a path: of the settings, and of the program of the engine.
@@ -22,6 +23,7 @@ PROPERTIES = ("ActiveState", "ActiveEnterTimestampMonotonic", "ExecMainExitTimes
 RUNNING = ("active", "reloading", "deactivating")
 SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?[ \t]+([^\s]+)(?:[ \t]+-?[0-9]+)?")
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"[ \t]*(?:,[ \t]*|$)')
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~:-]{0,63}")  # as host_units.py accepts it of an image
 ESCAPED = {"n": "\n"}
 NO_COUNTERS = ("gauge", "histogram", "summary")
 
@@ -40,6 +42,7 @@ def new_state(now):
         "totals": {},
         "series": {},
         "address": None,
+        "version": None,
     }
 
 
@@ -53,6 +56,7 @@ def note_run(state, shown, boot, now_us):
     if run != state["run"]:
         earlier = state["earlier_us"] + state["run_us"]
         state = {**state, "run": run, "ended": False, "run_us": 0, "earlier_us": earlier, "series": {}, "address": None}
+        state["version"] = None
     if state["ended"]:  # what the main process of a later attempt to start did is not of this run
         return state
     ended = exited >= entered
@@ -83,7 +87,9 @@ def counts_of(state, member_id, counters):
     """Return what the controller reads: whole units. A fraction stays in the state."""
     values = {"container_seconds": (state["earlier_us"] + state["run_us"]) // 1_000_000}
     values.update((one["key"], int(state["totals"].get(one["key"], 0.0))) for one in counters)
-    return {"member_id": member_id, "since": state["since"], "values": values}
+    version = state.get("version")
+    said = {} if version is None else {"runtime_version": version}
+    return {"member_id": member_id, "since": state["since"], "values": values, **said}
 
 
 def parse_page(text, wanted):
@@ -137,12 +143,34 @@ def fetch_page(address, port, path):
         connection.close()
 
 
+def note_version(state, page, address):
+    """Ask what runs for its version, once in each run. What is no version says nothing."""
+    try:
+        text = fetch_page(address, page["port"], page["path"])
+        said = text if page["field"] is None else json.loads(text)[page["field"]]
+    except (
+        OSError,
+        http.client.HTTPException,
+        PageRefused,
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+    ) as error:
+        print(f"port {page['port']}{page['path']} says no version: {error or type(error).__name__}", file=sys.stderr)
+        return state
+    said = said.strip() if isinstance(said, str) else ""
+    return {**state, "version": said} if VERSION.fullmatch(said) else state
+
+
 def note_pages(state, settings, engine):
     """Read each page once. One that cannot be read leaves its counters as they are; the next time may be better."""
     address = state["address"] or find_address(engine, settings["container"])
     if not address:
         return state
     state = {**state, "address": address}
+    if settings.get("version_page") and state.get("version") is None:
+        state = note_version(state, settings["version_page"], address)
     pages = {}
     for counter in settings["counters"]:
         pages.setdefault((counter["port"], counter["path"]), []).append(counter)
@@ -199,7 +227,11 @@ def main(settings_path, engine):
         shown = show_unit(settings["unit"])
         state = note_run(state, shown, boot, time.monotonic_ns() // 1000)
         write(settings["state"], state, 0o600)  # whatever its pages do, how long it ran is kept
-        if settings["counters"] and shown.get("ActiveState") in RUNNING and not state["ended"]:
+        if (
+            (settings["counters"] or settings.get("version_page"))
+            and shown.get("ActiveState") in RUNNING
+            and not state["ended"]
+        ):
             write(settings["counts"], counts_of(state, settings["member_id"], settings["counters"]), 0o644)
             state = note_pages(state, settings, engine)
             write(settings["state"], state, 0o600)
