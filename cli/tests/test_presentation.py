@@ -198,10 +198,10 @@ def test_every_kind_of_operation_has_a_command_that_says_what_the_contract_says(
     for kind in OPERATION_KINDS.values():
         commands = instances if kind.target == "instance" else instances["members"].commands
         command = commands["redeploy" if kind.name == "deploy" else kind.name]
-        assert command.help == kind.about
+        assert command.help == kind.description
         options = {one.name for one in command.params}
-        assert ("yes" in options) == (kind.confirm is not None)
-        assert ("force" in options) == kind.may_take_needed
+        assert ("yes" in options) == (kind.confirmation is not None)
+        assert ("force" in options) == kind.may_remove_required_members
 
 
 def test_the_reference_names_every_command_and_exit_code() -> None:

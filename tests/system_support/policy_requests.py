@@ -45,7 +45,7 @@ NOT_NOW = frozenset({409})
 _LEASE = {"lease_token": f"lease_{'A' * 43}"}
 # A program of the matrix is bound to another app: the policy lets it pass, the verb does not.
 NOT_ITS_APP = frozenset({403})
-_OPERATIONS = [kind for kind in INSTANCE_KINDS if not KINDS[kind].own_endpoint]
+_OPERATIONS = [kind for kind in INSTANCE_KINDS if not KINDS[kind].has_own_endpoint]
 
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),

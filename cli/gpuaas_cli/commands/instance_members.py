@@ -113,8 +113,8 @@ def replace(
 
 
 def _confirm(session: Session, kind: OperationKind, named: Sequence[str], instance: str, yes: bool) -> None:
-    if kind.confirm is not None:
-        session.confirm(f"{kind.name.capitalize()} {', '.join(named)} in {instance}? {kind.confirm}", yes)
+    if kind.confirmation is not None:
+        session.confirm(f"{kind.name.capitalize()} {', '.join(named)} in {instance}? {kind.confirmation}", yes)
 
 
 def _add_change(kind: OperationKind) -> None:
@@ -139,10 +139,10 @@ def _add_change(kind: OperationKind) -> None:
         change = NewMemberOperation(kind=kind.name, targets=targets, on_failure=on_failure, force=force, reason=reason)
         _change(session, where, found, change, assignments, watch, deadline)
 
-    change_members.__doc__ = kind.about
-    if not kind.may_take_needed:
+    change_members.__doc__ = kind.description
+    if not kind.may_remove_required_members:
         remove_options(change_members, "force")
-    if kind.confirm is None:
+    if kind.confirmation is None:
         remove_options(change_members, "yes")
     group.verb(kind.name)(change_members)
 
@@ -154,7 +154,7 @@ def _add_all() -> None:
         if kind.fields == ("targets",):
             _add_change(kind)
         elif kind.name in functions:
-            functions[kind.name].__doc__ = kind.about
+            functions[kind.name].__doc__ = kind.description
             group.verb(kind.name)(functions[kind.name])
 
 

@@ -23,9 +23,9 @@ _NAMES = {"deploy": "redeploy"}
 def add_to(group: CommandGroup) -> None:
     """Add a command for each kind of operation on the whole instance."""
     for kind in OPERATION_KINDS.values():
-        if kind.target == "instance" and not kind.own_endpoint:
+        if kind.target == "instance" and not kind.has_own_endpoint:
             _add_verb(group, kind)
-    upgrade.__doc__ = OPERATION_KINDS["upgrade"].about
+    upgrade.__doc__ = OPERATION_KINDS["upgrade"].description
     group.verb("upgrade")(upgrade)
     group.verb("force")(force)
 
@@ -43,15 +43,15 @@ def _add_verb(group: CommandGroup, kind: OperationKind) -> None:
         yes: YesOption = False,
         project: ProjectOption = None,
     ) -> None:
-        if kind.confirm is not None:
-            session.confirm(f"{verb.capitalize()} {instance}? {kind.confirm}", yes)
+        if kind.confirmation is not None:
+            session.confirm(f"{verb.capitalize()} {instance}? {kind.confirmation}", yes)
         where, found = _find(session, project, instance)
         options = options_of(session, where, found, verb, assignments)
         started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
         _after(session, where, started.operation, watch, deadline)
 
-    operate.__doc__ = kind.about
-    if kind.confirm is None:
+    operate.__doc__ = kind.description
+    if kind.confirmation is None:
         remove_options(operate, "yes")
     group.verb(_NAMES.get(verb, verb))(operate)
 

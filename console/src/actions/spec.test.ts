@@ -8,7 +8,7 @@ import { type ActionTable, offered } from "./spec";
 
 const contract = JSON.parse(readFileSync("../contract/openapi.json", "utf8")) as {
   paths: Record<string, Record<string, { operationId?: string }>>;
-  "x-operation-kinds": { name: string; target: string; about: string; confirm: string | null }[];
+  "x-operation-kinds": { name: string; target: string; description: string; confirmation: string | null }[];
 };
 const operations = new Set(
   Object.values(contract.paths).flatMap((path) => Object.values(path).map((one) => one.operationId)),
@@ -46,9 +46,9 @@ test("every kind of operation has an action with the text of the contract", () =
     const name = kind.target === "instance" ? `instance_${kind.name}` : kind.name;
     const action = actions[kind.name === "add" ? "member_operation_create" : name];
     expect(action, kind.name).toBeDefined();
-    expect(action?.danger, kind.name).toBe(kind.confirm !== null);
-    expect(action?.description?.({} as never), kind.name).toContain(kind.about);
-    expect(action?.description?.({} as never), kind.name).toContain(kind.confirm ?? "");
+    expect(action?.danger, kind.name).toBe(kind.confirmation !== null);
+    expect(action?.description?.({} as never), kind.name).toContain(kind.description);
+    expect(action?.description?.({} as never), kind.name).toContain(kind.confirmation ?? "");
   }
 });
 

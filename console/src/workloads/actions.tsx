@@ -38,17 +38,17 @@ export function followOperation(answer: unknown) {
 type InstanceKind = Exclude<OperationKind, MemberKind>;
 /** Operations on the whole instance that need nothing but their kind. */
 type Verb = {
-  [Kind in InstanceKind]: (typeof OPERATION_KINDS)[Kind]["own_endpoint"] extends true ? never : Kind;
+  [Kind in InstanceKind]: (typeof OPERATION_KINDS)[Kind]["has_own_endpoint"] extends true ? never : Kind;
 }[InstanceKind];
 
 /** What the table of kinds says of an operation: its name, what it does, and whether it is confirmed. */
 export function shownKind(kind: OperationKind) {
-  const { name, about, confirm } = OPERATION_KINDS[kind];
+  const { name, description, confirmation } = OPERATION_KINDS[kind];
   const label = name.charAt(0).toUpperCase() + name.slice(1);
   return {
     label,
-    description: () => (confirm === null ? about : `${about} ${confirm}`),
-    danger: confirm !== null,
+    description: () => (confirmation === null ? description : `${description} ${confirmation}`),
+    danger: confirmation !== null,
     done: `${label} requested`,
     follow: followOperation,
   };
@@ -69,7 +69,7 @@ function verb(kind: Verb, options: Options): ActionSpec<Instance> {
 }
 
 const isVerb = (kind: OperationKind): kind is Verb =>
-  OPERATION_KINDS[kind].target === "instance" && !OPERATION_KINDS[kind].own_endpoint;
+  OPERATION_KINDS[kind].target === "instance" && !OPERATION_KINDS[kind].has_own_endpoint;
 
 const policyField = (instance: Instance): Schema => ({
   type: "string",

@@ -36,7 +36,9 @@ function form(kind: MemberKind, options: Options, many: boolean): Schema {
         },
       }
     : {};
-  const forced: Record<string, Schema> = OPERATION_KINDS[kind].may_take_needed ? { force: FORCE } : {};
+  const forced: Record<string, Schema> = OPERATION_KINDS[kind].may_remove_required_members
+    ? { force: FORCE }
+    : {};
   return { type: "object", properties: { ...own, ...failing, ...forced, reason: REASON } };
 }
 

@@ -13,17 +13,17 @@ __all__ = ["OPERATION_KINDS", "OperationKind"]
 class OperationKind:
     """What a client has to know of a kind of operation to offer it.
 
-    `about` says what it does; `confirm` what is lost, and that a client asks before it sends one. `fields` are what a
-    request for a member operation takes.
+    `description` says what it does. `confirmation` says what is lost; where there is one, a client asks before it sends the
+    request. `fields` are what a request for a member operation takes.
     """
 
     name: str
     target: str
-    about: str
-    confirm: str | None
-    own_endpoint: bool
+    description: str
+    confirmation: str | None
+    has_own_endpoint: bool
     fields: tuple[str, ...]
-    may_take_needed: bool
+    may_remove_required_members: bool
 
 
 '''

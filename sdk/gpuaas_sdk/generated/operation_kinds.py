@@ -9,146 +9,146 @@ __all__ = ["OPERATION_KINDS", "OperationKind"]
 class OperationKind:
     """What a client has to know of a kind of operation to offer it.
 
-    `about` says what it does; `confirm` what is lost, and that a client asks before it sends one. `fields` are what a
-    request for a member operation takes.
+    `description` says what it does. `confirmation` says what is lost; where there is one, a client asks before it sends the
+    request. `fields` are what a request for a member operation takes.
     """
 
     name: str
     target: str
-    about: str
-    confirm: str | None
-    own_endpoint: bool
+    description: str
+    confirmation: str | None
+    has_own_endpoint: bool
     fields: tuple[str, ...]
-    may_take_needed: bool
+    may_remove_required_members: bool
 
 
 OPERATION_KINDS = {
     kind.name: kind
     for kind in (
         OperationKind(
-            about="Deploy again, after a first deployment that failed.",
-            confirm=None,
+            confirmation=None,
+            description="Deploy again, after a first deployment that failed.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="deploy",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Start again after a stop or a failure, on the same members and version.",
-            confirm=None,
+            confirmation=None,
+            description="Start again after a stop or a failure, on the same members and version.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="start",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Stop all members and keep their files. The platform inspects the hosts for proof.",
-            confirm="Whatever runs there ends.",
+            confirmation="Whatever runs there ends.",
+            description="Stop all members and keep their files. The platform inspects the hosts for proof.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="stop",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Stop and start all members in one operation. The hosts are not inspected in between.",
-            confirm=None,
+            confirmation=None,
+            description="Stop and start all members in one operation. The hosts are not inspected in between.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="restart",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Change to another version of the app. The version before stays known for a rollback.",
-            confirm=None,
+            confirmation=None,
+            description="Change to another version of the app. The version before stays known for a rollback.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=True,
+            may_remove_required_members=False,
             name="upgrade",
-            own_endpoint=True,
             target="instance",
         ),
         OperationKind(
-            about="Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from.",
-            confirm=None,
+            confirmation=None,
+            description="Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="rollback",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Bring all members in line with the inputs. What is already right is not touched.",
-            confirm=None,
+            confirmation=None,
+            description="Bring all members in line with the inputs. What is already right is not touched.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="reconcile",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Let the app's controller repair what is broken. Members that work are left alone.",
-            confirm=None,
+            confirmation=None,
+            description="Let the app's controller repair what is broken. Members that work are left alone.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="repair",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays.",
-            confirm="This cannot be undone.",
+            confirmation="This cannot be undone.",
+            description="Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays.",
             fields=(),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="decommission",
-            own_endpoint=False,
             target="instance",
         ),
         OperationKind(
-            about="Add a member on each of the allocations.",
-            confirm=None,
+            confirmation=None,
+            description="Add a member on each of the allocations.",
             fields=("component_key", "allocation_ids"),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="add",
-            own_endpoint=False,
             target="member",
         ),
         OperationKind(
-            about="Let members finish their work and take no new work, until they are recovered.",
-            confirm=None,
+            confirmation=None,
+            description="Let members finish their work and take no new work, until they are recovered.",
             fields=("targets",),
-            may_take_needed=True,
+            has_own_endpoint=False,
+            may_remove_required_members=True,
             name="drain",
-            own_endpoint=False,
             target="member",
         ),
         OperationKind(
-            about="Remove members permanently, also failed ones. The platform inspects their hosts for proof.",
-            confirm="Whatever runs there ends.",
+            confirmation="Whatever runs there ends.",
+            description="Remove members permanently, also failed ones. The platform inspects their hosts for proof.",
             fields=("targets",),
-            may_take_needed=True,
+            has_own_endpoint=False,
+            may_remove_required_members=True,
             name="remove",
-            own_endpoint=False,
             target="member",
         ),
         OperationKind(
-            about="Add a new member on another allocation, then remove the old one. The platform inspects its host for proof.",
-            confirm="Whatever runs on the old members ends.",
+            confirmation="Whatever runs on the old members ends.",
+            description="Add a new member on another allocation, then remove the old one. The platform inspects its host for proof.",
             fields=("replacements",),
-            may_take_needed=True,
+            has_own_endpoint=False,
+            may_remove_required_members=True,
             name="replace",
-            own_endpoint=False,
             target="member",
         ),
         OperationKind(
-            about="Bring degraded, failed or drained members back on the allocations that they have.",
-            confirm=None,
+            confirmation=None,
+            description="Bring degraded, failed or drained members back on the allocations that they have.",
             fields=("targets",),
-            may_take_needed=False,
+            has_own_endpoint=False,
+            may_remove_required_members=False,
             name="recover",
-            own_endpoint=False,
             target="member",
         ),
     )

@@ -211,14 +211,14 @@ def _add_verb(kind: Kind) -> None:
     ) -> Response:
         return await call.change(lambda tx: service.instance_operate(tx, call.caller, instance_id, kind.name, body))
 
-    operate.__name__, operate.__doc__ = f"instance_{kind.name}", kind.about
+    operate.__name__, operate.__doc__ = f"instance_{kind.name}", kind.description
     is_checked = kind.brings_bytes or kind.changes_version
     responses = problem_responses(*_VERB_CODES, *(_VERSION_CHECK_CODES if is_checked else ()))
     router.post(f"{ONE}/{kind.name}", response_model=InstanceStarted, responses=responses)(operate)
 
 
 for _name in INSTANCE_KINDS:
-    if not KINDS[_name].own_endpoint:
+    if not KINDS[_name].has_own_endpoint:
         _add_verb(KINDS[_name])
 
 
@@ -226,7 +226,7 @@ for _name in INSTANCE_KINDS:
     f"{ONE}/upgrade",
     response_model=InstanceStarted,
     responses=problem_responses(*_VERB_CODES, "not_launchable", "placement_refused", "inputs_invalid"),
-    description=KINDS["upgrade"].about,
+    description=KINDS["upgrade"].description,
 )
 async def instance_upgrade(
     project_id: ProjectId,

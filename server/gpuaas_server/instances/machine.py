@@ -34,7 +34,7 @@ HEALTH_REPORTABLE = ("ready", "degraded", "failed")
 def status_asked(kind: str, status: str) -> str:
     """Return the instance's status from the moment an operation is asked for."""
     row = KINDS[kind]
-    return status if status == "created" and row.instance_begun else row.instance_asked or status
+    return status if status == "created" and row.instance_begun else row.instance_requested or status
 
 
 def status_begun(kind: str, status: str) -> str:
@@ -81,7 +81,7 @@ def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll
 
 
 def _open_in(kind: Kind, status: str, deployed: bool) -> bool:
-    return status in kind.instance_from if deployed else kind.undeployed and status == "failed"
+    return status in kind.instance_from if deployed else kind.from_undeployed and status == "failed"
 
 
 def members_changeable(status: str, deployed: bool, gone: bool, live: str | None) -> bool:

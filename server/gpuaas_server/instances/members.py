@@ -25,7 +25,13 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, MAY_TAKE_NEEDED, MEMBER_KINDS, OperationRequest
+from gpuaas_server.operations.service import (
+    BRINGS_CURRENT,
+    KINDS,
+    MAY_REMOVE_REQUIRED_MEMBERS,
+    MEMBER_KINDS,
+    OperationRequest,
+)
 
 NO_ALLOCATIONS = LockedAllocations({}, {})
 _FIELDS = tuple(dict.fromkeys(name for kind in MEMBER_KINDS for name in KINDS[kind].fields))
@@ -113,9 +119,10 @@ def _require_shape(body: MemberOperationCreate) -> None:
     wrong = [name for name in _FIELDS if bool(getattr(body, name)) != (name in needed)]
     if wrong:
         raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
-    if body.force and body.kind not in MAY_TAKE_NEEDED:
+    if body.force and body.kind not in MAY_REMOVE_REQUIRED_MEMBERS:
         raise Problem(
-            "invalid_request", f"force is for {', '.join(MAY_TAKE_NEEDED)}; {body.kind} has nothing to force."
+            "invalid_request",
+            f"force is for {', '.join(MAY_REMOVE_REQUIRED_MEMBERS)}; {body.kind} has nothing to force.",
         )
     if body.force and not body.reason:
         raise Problem("reason_required", "force needs a reason.")
@@ -133,7 +140,7 @@ def _check_departure(
     locked: LockedInstance, body: MemberOperationCreate, leaving: Sequence[MemberRow]
 ) -> dict[str, object]:
     """Refuse a departure that `min` or `depends_on` of the app forbids; return what was overridden, for the audit row."""
-    if body.kind not in MAY_TAKE_NEEDED:
+    if body.kind not in MAY_REMOVE_REQUIRED_MEMBERS:
         return {}
     intent = {(one["component_key"], one["allocation_id"]) for one in locked.row.placement_intent}
     meant = [one for one in locked.living_members() if (one.component_key, one.allocation_id) in intent]

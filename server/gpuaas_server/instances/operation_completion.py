@@ -149,7 +149,7 @@ async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> 
     bringing = [
         operation
         for operation in await operations.live_lock(locked.tx.connection, locked.id)
-        if is_unclaimed(operation) and _gives_way(locked, operation)
+        if is_unclaimed(operation) and _yields_to_release(locked, operation)
         if any(member.id in gone for member in concerned_members(locked, operation))
     ]
     if any(drift_attempts.is_attempt(locked, operation) for operation in bringing):
@@ -159,9 +159,9 @@ async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> 
     )
 
 
-def _gives_way(locked: LockedInstance, operation: OperationRow) -> bool:
+def _yields_to_release(locked: LockedInstance, operation: OperationRow) -> bool:
     own = secret_rotation.is_rotation(operation) or drift_attempts.is_attempt(locked, operation)
-    return own or KINDS[operation.kind].gives_way
+    return own or KINDS[operation.kind].yields_to_release
 
 
 async def fail_without_hosts(locked: LockedInstance, why: Failure) -> None:

@@ -15,23 +15,25 @@ class Kind:
 
     name: str
     target: str  # instance: the whole; member: one member, or many below a bulk operation
-    about: str  # what it does, in the imperative: the text of endpoint, command and dialog; its first sentence is a summary
-    confirm: str | None = None  # what is lost; clients say it and ask before they send such an operation
+    description: (
+        str  # what it does, in the imperative, for endpoint, command and dialog; its first sentence is a summary
+    )
+    confirmation: str | None = None  # what is lost; clients say it and ask before they send such an operation
     teardown: str | None = None  # what is proven on the hosts: `stopped`, nothing runs, or `gone`, nothing is left
     brings_bytes: bool = False  # it brings the bytes of the instance's version to a host, first or once more
     changes_version: bool = False
     closable: bool = True  # an app may say that it does not take it in the form that the instance has
     options: bool = True  # the app's manifest may take options with it
-    own_endpoint: bool = False  # it takes more than options, and has an endpoint and a function of its own
-    gives_way: bool = (
+    has_own_endpoint: bool = False  # it takes more than options, and has an endpoint and a function of its own
+    yields_to_release: bool = (
         False  # unclaimed, it is cancelled when an allocation of its members is released; it can follow again
     )
 
-    # Of a kind on the whole instance: when it may be asked for, and what the instance becomes.
+    # Of a kind on the whole instance: when it may be requested, and what the instance becomes.
     instance_from: tuple[str, ...] = ()  # once it was deployed
-    undeployed: bool = False  # after a first deploy that failed
+    from_undeployed: bool = False  # after a first deploy that failed
     needs_previous: bool = False  # only where there is a version to go back to
-    instance_asked: str | None = None  # its status as soon as it is asked for
+    instance_requested: str | None = None  # its status as soon as it is requested
     instance_begun: str | None = (
         None  # its status as soon as a controller works on it; until then, a new one stays `created`
     )
@@ -46,8 +48,8 @@ class Kind:
     member_done: str = "ready"
     overrules_reports: bool = False  # success makes members what `member_done` says, whatever their controller reported
     member_broken: str = "failed"  # what a member is after a failure in between
-    may_take_needed: bool = (
-        False  # it may take away members that the app needs: `min` and `depends_on` hold, unless forced
+    may_remove_required_members: bool = (
+        False  # it may remove members that the app needs: `min` and `depends_on` hold, unless forced
     )
     adds_members: bool = False
     removes_members: bool = False
@@ -58,13 +60,13 @@ _TABLE = (
     Kind(
         name="deploy",
         target="instance",
-        about="Deploy again, after a first deployment that failed.",
+        description="Deploy again, after a first deployment that failed.",
         brings_bytes=True,
         closable=False,
         options=False,
-        gives_way=True,
-        undeployed=True,
-        instance_asked="starting",
+        yields_to_release=True,
+        from_undeployed=True,
+        instance_requested="starting",
         instance_begun="starting",
         breaking=True,
         breaking_unclaimed=True,
@@ -73,20 +75,20 @@ _TABLE = (
     Kind(
         name="start",
         target="instance",
-        about="Start again after a stop or a failure, on the same members and version.",
+        description="Start again after a stop or a failure, on the same members and version.",
         instance_from=("stopped", "failed"),
-        instance_asked="starting",
+        instance_requested="starting",
         breaking=True,
         member_begun="joining",
     ),
     Kind(
         name="stop",
         target="instance",
-        about="Stop all members and keep their files. The platform inspects the hosts for proof.",
-        confirm="Whatever runs there ends.",
+        description="Stop all members and keep their files. The platform inspects the hosts for proof.",
+        confirmation="Whatever runs there ends.",
         teardown="stopped",
         instance_from=("running", "failed"),
-        instance_asked="stopping",
+        instance_requested="stopping",
         instance_done="stopped",
         breaking=True,
         member_begun="draining",
@@ -96,24 +98,26 @@ _TABLE = (
     Kind(
         name="restart",
         target="instance",
-        about="Stop and start all members in one operation. The hosts are not inspected in between.",
+        description="Stop and start all members in one operation. The hosts are not inspected in between.",
         instance_from=("running", "failed"),
-        instance_asked="starting",
+        instance_requested="starting",
         breaking=True,
         member_begun="joining",
     ),
     Kind(
         name="upgrade",
         target="instance",
-        about="Change to another version of the app. The version before stays known for a rollback.",
+        description="Change to another version of the app. The version before stays known for a rollback.",
         changes_version=True,
-        own_endpoint=True,
+        has_own_endpoint=True,
         instance_from=("running",),
     ),
     Kind(
         name="rollback",
         target="instance",
-        about="Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from.",
+        description=(
+            "Return to the version before the last upgrade, or, after a failed upgrade, to the version that it began from."
+        ),
         changes_version=True,
         instance_from=("running", "failed"),
         needs_previous=True,
@@ -121,7 +125,7 @@ _TABLE = (
     Kind(
         name="reconcile",
         target="instance",
-        about="Bring all members in line with the inputs. What is already right is not touched.",
+        description="Bring all members in line with the inputs. What is already right is not touched.",
         brings_bytes=True,
         instance_from=("running",),
     ),
@@ -129,7 +133,7 @@ _TABLE = (
     Kind(
         name="repair",
         target="instance",
-        about="Let the app's controller repair what is broken. Members that work are left alone.",
+        description="Let the app's controller repair what is broken. Members that work are left alone.",
         brings_bytes=True,
         closable=False,
         instance_from=("running", "failed"),
@@ -137,13 +141,13 @@ _TABLE = (
     Kind(
         name="decommission",
         target="instance",
-        about="Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays.",
-        confirm="This cannot be undone.",
+        description="Remove the app from all hosts, with a receipt for each, and end the instance. Its history stays.",
+        confirmation="This cannot be undone.",
         teardown="gone",
         closable=False,
         instance_from=("running", "stopped", "failed"),
-        undeployed=True,
-        instance_asked="stopping",
+        from_undeployed=True,
+        instance_requested="stopping",
         instance_done="stopped",
         breaking=True,
         ends_instance=True,
@@ -154,9 +158,9 @@ _TABLE = (
     Kind(
         name="add",
         target="member",
-        about="Add a member on each of the allocations.",
+        description="Add a member on each of the allocations.",
         brings_bytes=True,
-        gives_way=True,
+        yields_to_release=True,
         member_begun="joining",
         adds_members=True,
         fields=("component_key", "allocation_ids"),
@@ -164,40 +168,42 @@ _TABLE = (
     Kind(
         name="drain",
         target="member",
-        about="Let members finish their work and take no new work, until they are recovered.",
+        description="Let members finish their work and take no new work, until they are recovered.",
         member_from=("ready", "degraded"),
         member_begun="draining",
         member_done="drained",
         member_broken="degraded",  # it still serves
-        may_take_needed=True,
+        may_remove_required_members=True,
         fields=("targets",),
     ),
     Kind(
         name="remove",
         target="member",
-        about="Remove members permanently, also failed ones. The platform inspects their hosts for proof.",
-        confirm="Whatever runs there ends.",
+        description="Remove members permanently, also failed ones. The platform inspects their hosts for proof.",
+        confirmation="Whatever runs there ends.",
         teardown="gone",
         member_from=("ready", "degraded", "drained", "failed", "pending"),
         member_begun="removing",
         member_done="removed",
         overrules_reports=True,
-        may_take_needed=True,
+        may_remove_required_members=True,
         removes_members=True,
         fields=("targets",),
     ),
     Kind(
         name="replace",
         target="member",
-        about="Add a new member on another allocation, then remove the old one. The platform inspects its host for proof.",
-        confirm="Whatever runs on the old members ends.",
+        description=(
+            "Add a new member on another allocation, then remove the old one. The platform inspects its host for proof."
+        ),
+        confirmation="Whatever runs on the old members ends.",
         teardown="gone",
         brings_bytes=True,
         member_from=("ready", "degraded", "drained", "failed"),
         member_begun="draining",
         member_done="removed",
         overrules_reports=True,
-        may_take_needed=True,
+        may_remove_required_members=True,
         adds_members=True,
         removes_members=True,
         fields=("replacements",),
@@ -205,7 +211,7 @@ _TABLE = (
     Kind(
         name="recover",
         target="member",
-        about="Bring degraded, failed or drained members back on the allocations that they have.",
+        description="Bring degraded, failed or drained members back on the allocations that they have.",
         brings_bytes=True,
         member_from=("degraded", "failed", "drained"),
         member_begun="joining",
@@ -221,11 +227,19 @@ BRINGS_CURRENT = frozenset(kind.name for kind in _TABLE if kind.brings_bytes)
 CHANGES_VERSION = frozenset(kind.name for kind in _TABLE if kind.changes_version)
 CLOSABLE = tuple(kind.name for kind in _TABLE if kind.closable)
 WITH_OPTIONS = tuple(kind.name for kind in _TABLE if kind.options)
-MAY_TAKE_NEEDED = tuple(kind.name for kind in _TABLE if kind.may_take_needed)
-# What a replacement is for the member that it adds.
+MAY_REMOVE_REQUIRED_MEMBERS = tuple(kind.name for kind in _TABLE if kind.may_remove_required_members)
+# The kind that a replacement is for the member that it adds.
 (ADD,) = (kind.name for kind in _TABLE if kind.adds_members and not kind.removes_members)
-# What clients read of the table, in the contract.
-PUBLISHED = ("name", "target", "about", "confirm", "own_endpoint", "fields", "may_take_needed")
+# The columns that the contract publishes for clients.
+PUBLISHED = (
+    "name",
+    "target",
+    "description",
+    "confirmation",
+    "has_own_endpoint",
+    "fields",
+    "may_remove_required_members",
+)
 
 # The wire types: an enumeration in the contract, a plain string for mypy, which cannot read a table.
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ def test_wire_types_and_the_manifest_name_the_kinds_of_the_table() -> None:
 @pytest.mark.parametrize("kind", INSTANCE_KINDS)
 def test_every_state_that_an_instance_kind_leads_to_is_a_state(kind: str) -> None:
     row = KINDS[kind]
-    named = {*row.instance_from, row.instance_done} | ({row.instance_asked} if row.instance_asked else set())
+    named = {*row.instance_from, row.instance_done} | ({row.instance_requested} if row.instance_requested else set())
     assert named <= set(machine.TRANSITIONS)
     for before in row.instance_from:
-        asked = row.instance_asked or before
+        asked = row.instance_requested or before
         assert asked == before or asked in machine.TRANSITIONS[before]
 
 
@@ -50,14 +50,14 @@ def test_the_contract_publishes_what_clients_need_to_know_of_each_kind() -> None
     assert [kind["name"] for kind in contract["x-operation-kinds"]] == list(KINDS)
     for name in INSTANCE_KINDS:
         path = f"/api/v1/projects/{{project_id}}/instances/{{instance_id}}/{name}"
-        assert contract["paths"][path]["post"]["description"] == KINDS[name].about
+        assert contract["paths"][path]["post"]["description"] == KINDS[name].description
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_that_takes_something_down_is_confirmed_first(kind: str) -> None:
     row = KINDS[kind]
-    assert (row.confirm is not None) == (row.teardown is not None)
-    assert row.about.endswith(".")
+    assert (row.confirmation is not None) == (row.teardown is not None)
+    assert row.description.endswith(".")
 
 
 def test_kinds_are_named_in_no_condition_of_the_server() -> None:
@@ -78,5 +78,5 @@ def test_a_teardown_says_how_much_is_proven_and_members_that_go_are_removed(kind
     row = KINDS[kind]
     assert row.teardown in (None, "stopped", "gone")
     assert row.removes_members <= (row.member_done == "removed")
-    assert row.may_take_needed <= (row.target == "member")
+    assert row.may_remove_required_members <= (row.target == "member")
     assert row.ends_instance <= (row.teardown == "gone")

@@ -32,7 +32,7 @@ def shape_of(path: str) -> str:
 def verbs_of_instances() -> list[str]:
     """The kinds of operation on whole instances that need nothing but their kind; clients offer them by one template."""
     kinds = _document()["x-operation-kinds"]
-    return [kind["name"] for kind in kinds if kind["target"] == "instance" and not kind["own_endpoint"]]
+    return [kind["name"] for kind in kinds if kind["target"] == "instance" and not kind["has_own_endpoint"]]
 
 
 def operations() -> list[PublicOperation]:
