@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -164,17 +165,16 @@ def first_administrator(directory: Path, database_url: str) -> dict[str, str]:
     return found
 
 
+def sign_in(api: ServerProcess, administrator: dict[str, str]) -> str:
+    grant = {"grant_type": "password", "username": administrator["email"], "password": administrator["password"]}
+    return str(httpx.post(f"{api.url}/api/v1/auth/token", json=grant, timeout=60).json()["access_token"])
+
+
 class Watcher:
     """Reads a stream of the platform's events, in a thread."""
 
     def __init__(self, api: ServerProcess, administrator: dict[str, str], subject: str | None) -> None:
-        grant = {
-            "grant_type": "password",
-            "username": administrator["email"],
-            "password": administrator["password"],
-        }
-        token = httpx.post(f"{api.url}/api/v1/auth/token", json=grant, timeout=60).json()["access_token"]
-        headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+        headers = {"Authorization": f"Bearer {sign_in(api, administrator)}", "Accept": "text/event-stream"}
         wanted = {} if subject is None else {"subject": subject}
         self._client = httpx.Client(base_url=api.url, headers=headers, params=wanted, timeout=httpx.Timeout(60))
         self._socket: socket.socket | None = None
@@ -269,13 +269,31 @@ def test_a_full_disk_is_named_and_forgotten_when_there_is_room_again(directory: 
         server = postgres.start(disk, OPTIONS)
         stack.callback(server.stop)
         migrations.upgrade(server.url)
+        administrator = first_administrator(directory, server.url)
         api = stack.enter_context(running("api", directory, free_port(), database_url=server.url))
         until(api.is_ready, "readiness")
+        token = sign_in(api, administrator)
         fill(disk / "ballast")
-        until(lambda: api.cause() == "PostgreSQL has no disk space left.", "the cause")
+        refused = until(lambda: refused_write(api, token), "the refusal of a write")
+        assert (refused.status_code, refused.json()["detail"]) == (503, FULL), refused.text
+        assert refused.headers["Retry-After"]
+        until(lambda: api.cause() == FULL, "the cause")
         (disk / "ballast").unlink()
         until(api.is_ready, "readiness again")
+        assert refused_write(api, token) is None
         assert any("no disk space left" in message for message in api.messages(HEALTH))
+
+
+FULL = "PostgreSQL has no disk space left."
+
+
+def refused_write(api: ServerProcess, token: str) -> httpx.Response | None:
+    """Create a tenant; return the answer if that was refused. Small writes may still fit into files that are there."""
+    body = {"slug": f"t-{secrets.token_hex(6)}", "name": "T"}
+    answer = httpx.post(
+        f"{api.url}/api/v1/tenants", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    )
+    return None if answer.is_success else answer
 
 
 def fill(path: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +64,13 @@ class ServerProcess:
 
 
 @contextmanager
-def running(part: str, directory: Path, port: int, **settings: str) -> Iterator[ServerProcess]:
+def running(
+    part: str, directory: Path, port: int, *, under: Sequence[str] = (), **settings: str
+) -> Iterator[ServerProcess]:
+    """Run a part of the server. `under` is a program that becomes it, with its options."""
     bind = {"http_bind": f"127.0.0.1:{port}", "log_level": "WARNING"}
     log_file = directory / f"{part}.log"
-    command = [sys.executable, "-m", "gpuaas_server.main", part]
+    command = [*under, sys.executable, "-m", "gpuaas_server.main", part]
     with log_file.open("wb") as log:
         process = subprocess.Popen(
             command, env=environment(directory, **bind | settings), stdout=subprocess.DEVNULL, stderr=log
