@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from benchmarks import (
+    blobs,
     console,
     controllers,
     fairness,
@@ -34,6 +35,7 @@ from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
 
 from system_support.console.requirements import require_browser
+from tests_support.parts import part
 
 
 @pytest.mark.slow
@@ -99,8 +101,18 @@ def test_a_terminal_is_measured_against_ssh() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_at_rest_is_measured() -> None:
-    assert all(figure.value >= 0 for figure in startup.run(Size.smoke()))
+def test_a_server_at_rest_is_measured_alone_and_with_the_apps_of_the_platform() -> None:
+    start, memory, idle, idle_with_apps, memory_of_apps = startup.run(Size.smoke())
+    assert min(start.value, memory.value, memory_of_apps.value) > 0
+    assert min(idle.value, idle_with_apps.value) >= 0
+    assert memory_of_apps.note.startswith("3 processes")
+
+
+def test_a_host_that_downloads_a_blob_is_measured_against_curl() -> None:
+    for program in ("weed", "curl"):
+        part(program)
+    speed, memory = blobs.run(Size.smoke())
+    assert min(speed.value, memory.value) > 0
 
 
 @pytest.mark.slow
