@@ -1,4 +1,4 @@
-"""The request to delete an artifact, refused while something refers to it. `deletion_reconciler` then removes its bytes."""
+"""The request to delete an artifact, refused while something refers to it. `ArtifactDeleteJob` then removes its bytes."""
 
 from gpuaas_server.artifacts import queries
 from gpuaas_server.artifacts.hooks import artifact_hooks

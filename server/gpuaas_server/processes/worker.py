@@ -9,18 +9,21 @@ from prometheus_client import start_http_server
 
 from gpuaas_server.access.jobs import AccessEndJob, OperationAccessEndJob, SshKeysDeleteJob
 from gpuaas_server.allocations.reconciler import AllocationReconciler
-from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
-from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
+from gpuaas_server.artifacts.jobs import ArtifactCheckJob, ArtifactDeleteJob
 from gpuaas_server.artifacts.reconciler import PublishIntentReconciler
 from gpuaas_server.controllers.reconciler import AppServiceReconciler
 from gpuaas_server.deletions.reconciler import DeletionReconciler
 from gpuaas_server.events.relay import JsonLinesSink, relay
-from gpuaas_server.housekeeping import reconciler as housekeeping
+from gpuaas_server.housekeeping import jobs as housekeeping
 from gpuaas_server.identity import signing_keys
-from gpuaas_server.instances.drift_job import InstanceDriftJob
-from gpuaas_server.instances.jobs import ControllerLeasesJob, InstanceFlagJob, InstanceHealthJob
+from gpuaas_server.instances.jobs import (
+    ControllerLeasesJob,
+    InstanceDriftJob,
+    InstanceFlagJob,
+    InstanceHealthJob,
+    SmokeLaunchJob,
+)
 from gpuaas_server.instances.reconciler import OperationReconciler
-from gpuaas_server.instances.smoke_job import SmokeLaunchJob
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
@@ -32,10 +35,9 @@ from gpuaas_server.nodes.reconciler import DrainReconciler, MaintenanceReconcile
 from gpuaas_server.pki import service as pki
 from gpuaas_server.processes.data_lock import create_data_directory
 from gpuaas_server.runtime import running_platform
-from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
+from gpuaas_server.secrets.jobs import KeyCustodyJob, SecretEraseJob, SecretRewrapJob
 from gpuaas_server.secrets.keys import REWRAP
 from gpuaas_server.secrets.keys import SUBJECT as ALL_SECRETS
-from gpuaas_server.secrets.reconciler import SecretEraseReconciler, SecretRewrapReconciler
 from gpuaas_server.terminals.reconciler import TerminalReconciler
 from gpuaas_server.wiring import connect_hooks
 from gpuaas_server.work import leases
@@ -64,26 +66,26 @@ def build_worker(platform: Platform) -> Worker:
             OperationAccessEndJob(),
             SshKeysDeleteJob(),
             PublishIntentReconciler(platform.settings),
-            ArtifactCheckReconciler(),
+            ArtifactCheckJob(),
             SmokeLaunchJob(),
-            ArtifactDeleteReconciler(platform.settings),
+            ArtifactDeleteJob(platform.settings),
             DeletionReconciler(platform.settings),
             NodeLivenessReconciler(platform),
             MaintenanceReconciler(),
             DrainReconciler(),
-            housekeeping.HousekeepingReconciler(platform),
-            SecretRewrapReconciler(platform),
-            SecretEraseReconciler(),
-            KeyCustodyReconciler(platform, KEY_SOURCES),
+            housekeeping.HousekeepingJob(platform),
+            SecretRewrapJob(platform),
+            SecretEraseJob(),
+            KeyCustodyJob(platform, KEY_SOURCES),
         ],
     )
 
 
 async def ensure_recurring_work(platform: Platform) -> None:
     async with platform.transaction(PLATFORM, system_actor("worker")) as tx:
-        await leases.enqueue(tx, housekeeping.HousekeepingReconciler.kind, [housekeeping.SUBJECT])
+        await leases.enqueue(tx, housekeeping.HousekeepingJob.kind, [housekeeping.SUBJECT])
         await leases.enqueue(tx, NodeLivenessReconciler.kind, [ALL_NODES])
-        await leases.enqueue(tx, KeyCustodyReconciler.kind, list(KEY_SOURCES))
+        await leases.enqueue(tx, KeyCustodyJob.kind, list(KEY_SOURCES))
         await leases.enqueue(tx, REWRAP, [ALL_SECRETS])  # the backend may be another one than before
 
 

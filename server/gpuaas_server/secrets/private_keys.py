@@ -22,6 +22,23 @@ STORE_AWAY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class SealedKey:
+    """A private key that is sealed under the master key."""
+
+    id: str
+    purpose: str
+    sealed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """A table with such keys: lists them, and marks one as moved (False: another worker was faster)."""
+
+    list_sealed: Callable[[Connection], Awaitable[list[SealedKey]]]
+    mark_moved: Callable[[Connection, str], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedPrivateKey:
     """A sealed private key that a transaction may store."""
 

@@ -14,13 +14,14 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.secrets import backends, envelope, queries
 from gpuaas_server.secrets.backends import WrappingKey
-from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
 from gpuaas_server.secrets.envelope import SecretRef, unreadable
 from gpuaas_server.secrets.openbao import OpenBao
 from gpuaas_server.secrets.private_keys import (
     DESTROYED,
     UNDER_MASTER_KEY,
+    KeySource,
     PreparedPrivateKey,
+    SealedKey,
     custody_of,
     private_key_open,
     private_key_prepare,

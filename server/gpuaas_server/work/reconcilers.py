@@ -1,4 +1,4 @@
-"""What a noun gives to the worker: a reconciler, which decides between reading and writing, or a job, which does all in one."""
+"""What a noun gives to the worker: a reconciler, which decides between reading and writing, or a job, which does not."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +10,7 @@ from gpuaas_server.kernel.dataclass import dataclass
 
 Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +63,15 @@ class Job(Protocol):
     async def run(self, tx: Tx, subject: str) -> datetime | None: ...
 
 
-WorkerStep = Reconciler[Any, Any] | Job
+@runtime_checkable
+class ActingJob(Protocol, Generic[Snapshot, Outcome]):
+    """Does something outside the database for every snapshot, and stores what came of it. Nothing is decided in between."""
+
+    kind: str
+
+    async def load(self, connection: Connection, subject: str) -> Snapshot | None: ...
+    async def act(self, platform: Platform, snapshot: Snapshot) -> Outcome: ...
+    async def apply(self, tx: Tx, snapshot: Snapshot, outcome: Outcome) -> datetime | None: ...
+
+
+WorkerStep = Reconciler[Any, Any] | Job | ActingJob[Any, Any]

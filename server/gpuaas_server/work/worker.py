@@ -27,7 +27,7 @@ from gpuaas_server.kernel.logs import correlation_id
 from gpuaas_server.work import lanes, leases
 from gpuaas_server.work.lanes import Capacity, DueRow, Lane
 from gpuaas_server.work.leases import Lease, LeaseLost
-from gpuaas_server.work.reconcilers import ActingReconciler, BatchReconciler, Reconciler, WorkerStep
+from gpuaas_server.work.reconcilers import ActingJob, ActingReconciler, BatchReconciler, Reconciler, WorkerStep
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +46,8 @@ class Worker:
         self._platform = platform
         self._steps = {one.kind: one for one in steps}
         self._reconcilers = {one.kind: one for one in steps if isinstance(one, Reconciler)}
-        self._jobs = {one.kind: one for one in steps if not isinstance(one, Reconciler)}
-        self._acting = {one.kind: one for one in steps if isinstance(one, ActingReconciler)}
+        self._jobs = {one.kind: one for one in steps if not isinstance(one, Reconciler | ActingJob)}
+        self._acting = {one.kind: one for one in steps if isinstance(one, ActingReconciler | ActingJob)}
         self._batching = {one.kind: one for one in steps if isinstance(one, BatchReconciler)}
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randbytes(3).hex()}"
         settings = platform.settings
@@ -243,23 +243,26 @@ class Worker:
     async def _apply(self, tx: Tx, lease: Lease, loaded: Any, acted: tuple[Any, Any] | None) -> datetime | None:
         if lease.kind in self._jobs:
             return await self._jobs[lease.kind].run(tx, lease.subject)
-        reconciler = self._reconcilers[lease.kind]
-        snapshot, decision = acted or (loaded, None)
+        snapshot, outcome = acted or (loaded, None)
         if snapshot is None:
             return None
-        if acted is None:
-            decision = reconciler.decide(snapshot, tx.now)
-        return await reconciler.apply(tx, snapshot, decision)
+        if acted is not None:
+            return await self._acting[lease.kind].apply(tx, snapshot, outcome)
+        reconciler = self._reconcilers[lease.kind]
+        return await reconciler.apply(tx, snapshot, reconciler.decide(snapshot, tx.now))
 
-    async def _act(self, reconciler: ActingReconciler[Any, Any], lease: Lease) -> tuple[Any, Any]:
+    async def _act(self, step: ActingReconciler[Any, Any] | ActingJob[Any, Any], lease: Lease) -> tuple[Any, Any]:
+        """Return the snapshot and what came of acting on it; no snapshot, if there is nothing to do."""
         heartbeat = asyncio.create_task(self._heartbeat(lease))
         try:
             async with self._platform.database.connection(PLATFORM) as connection:
-                snapshot = await reconciler.load(connection, lease.subject)
+                snapshot = await step.load(connection, lease.subject)
             if snapshot is None:
                 return None, None
-            decision = reconciler.decide(snapshot, self._platform.clock())
-            return snapshot, await reconciler.act(self._platform, snapshot, decision)
+            if not isinstance(step, ActingReconciler):
+                return snapshot, await step.act(self._platform, snapshot)
+            decision = step.decide(snapshot, self._platform.clock())
+            return snapshot, await step.act(self._platform, snapshot, decision)
         finally:
             await tasks.stop(heartbeat)
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from gpuaas_server.artifacts import publish_intents, runtime_secrets
-from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
 from gpuaas_server.artifacts.directory_parts import UNSYNCED
+from gpuaas_server.artifacts.jobs import ArtifactCheckJob
 from gpuaas_server.artifacts.uploads import paced
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -164,14 +164,14 @@ async def test_a_revoked_blob_cannot_be_downloaded(shop: Workshop) -> None:
 async def test_a_check_that_began_before_a_further_request_does_not_end_it(shop: Workshop) -> None:
     """Whoever adds a signature while the bytes are read waits for a check that has seen the signature."""
     artifact = await shop.publish_blob(b"bytes of a tool\n")
-    path, reconciler = f"{shop.path}/artifacts/{artifact['id']}", ArtifactCheckReconciler()
+    path, job = f"{shop.path}/artifacts/{artifact['id']}", ArtifactCheckJob()
     async with shop.platform.database.connection(PLATFORM) as connection:
-        begun = await reconciler.load(connection, artifact["id"])
+        begun = await job.load(connection, artifact["id"])
     assert begun is not None
     await shop.admin.post(f"{path}/verify", {})
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        outcome = await reconciler.act(shop.platform, begun, reconciler.decide(begun, tx.now))
-        await reconciler.apply(tx, begun, outcome)
+        outcome = await job.act(shop.platform, begun)
+        await job.apply(tx, begun, outcome)
     assert (await shop.admin.get(path))["checking"] is True
     await shop.work()
     assert (await shop.admin.get(path))["checking"] is False

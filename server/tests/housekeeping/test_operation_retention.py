@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from gpuaas_server.access import deliveries
-from gpuaas_server.housekeeping import reconciler
+from gpuaas_server.housekeeping import jobs
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -26,7 +26,7 @@ async def world(platform: Platform) -> AsyncIterator[AppSite]:
 async def sweep_all(platform: Platform) -> int:
     """Until there is nothing more to do soon; in how many portions."""
     for portions in range(1, 300):
-        if await sweep(platform) == reconciler.EVERY:
+        if await sweep(platform) == jobs.EVERY:
             return portions
     raise AssertionError("it never ends")
 
@@ -82,7 +82,7 @@ async def test_what_stays_does_not_keep_the_sweep_from_what_is_behind_it(
 ) -> None:
     _, kept = await history(world)
     world.clock.ahead += timedelta(days=91)
-    monkeypatch.setattr(reconciler, "PORTION", 1)
+    monkeypatch.setattr(jobs, "PORTION", 1)
     assert await sweep_all(world.platform) > 5
     assert set(await column(world.platform, "SELECT id FROM app_operations")) == kept
     assert await sweep_all(world.platform) == 1, "what stays is not looked at again so soon"
@@ -107,16 +107,16 @@ async def test_entries_of_timelines_go_and_the_instance_stays(world: AppSite) ->
 
 
 async def test_events_go_in_portions_too(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "PORTION", 2)
+    monkeypatch.setattr(jobs, "PORTION", 2)
     async with platform.database.connection(PLATFORM) as connection:
         for age in (31, 32, 33, 29):
             await connection.execute(
                 "INSERT INTO events (id, time, type, subject, correlation_id, data) VALUES (%s, %s, 'x', 'y', '-', '{}')",
                 (new_id("evt"), utc_now() - timedelta(days=age)),
             )
-    assert await sweep(platform) == reconciler.NEXT_PORTION
+    assert await sweep(platform) == jobs.NEXT_PORTION
     assert await column(platform, "SELECT count(*) FROM events") == [2]
-    assert await sweep(platform) == reconciler.EVERY
+    assert await sweep(platform) == jobs.EVERY
     assert await column(platform, "SELECT count(*) FROM events") == [1]
 
 

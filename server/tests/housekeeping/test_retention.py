@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from gpuaas_server.audit import service as audit
-from gpuaas_server.housekeeping import reconciler
+from gpuaas_server.housekeeping import jobs
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -152,19 +152,19 @@ async def test_audit_rows_go_after_their_time_and_no_sooner(platform: Platform) 
 async def test_a_full_portion_is_followed_by_the_next_one_soon(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reconciler, "PORTION", 2)
+    monkeypatch.setattr(jobs, "PORTION", 2)
     for age in (500, 501, 502):
         await audit_row(platform, days_ago(age))
-    assert await sweep(platform) == reconciler.NEXT_PORTION
+    assert await sweep(platform) == jobs.NEXT_PORTION
     assert await column(platform, "SELECT count(*) FROM audit_records") == [1]
-    assert await sweep(platform) == reconciler.EVERY
+    assert await sweep(platform) == jobs.EVERY
     assert await column(platform, "SELECT count(*) FROM audit_records") == [0]
 
 
 async def test_terminals_go_some_time_after_their_end_in_portions_too(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reconciler, "PORTION", 2)
+    monkeypatch.setattr(jobs, "PORTION", 2)
     for age in (91, 92, 93, 89):
         await write(
             platform,
@@ -174,8 +174,8 @@ async def test_terminals_go_some_time_after_their_end_in_portions_too(
             " now(), %s, 'closed', '-', now())",
             *(new_id("trm"), days_ago(age)),
         )
-    assert await sweep(platform) == reconciler.NEXT_PORTION
-    assert await sweep(platform) == reconciler.EVERY
+    assert await sweep(platform) == jobs.NEXT_PORTION
+    assert await sweep(platform) == jobs.EVERY
     assert await column(platform, "SELECT count(*) FROM terminals") == [1]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gpuaas_server.housekeeping.reconciler import HousekeepingReconciler
+from gpuaas_server.housekeeping.jobs import HousekeepingJob
 from gpuaas_server.identity.cookies import COOKIE
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -116,9 +116,8 @@ async def test_sessions_that_have_ended_are_forgotten_by_and_by(
     world: World, browser: Browser, clock: MovableClock
 ) -> None:
     async def left() -> int:
-        reconciler = HousekeepingReconciler(world.platform)
         async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await reconciler.apply(tx, "platform", reconciler.decide("platform", tx.now))
+            await HousekeepingJob(world.platform).run(tx, "platform")
         async with world.platform.database.connection(PLATFORM) as connection:
             return len(await (await select(connection, "SELECT 1 FROM browser_sessions")).fetchall())
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from gpuaas_server.housekeeping.reconciler import HousekeepingReconciler
+from gpuaas_server.housekeeping.jobs import HousekeepingJob
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -151,9 +151,8 @@ async def test_a_session_ends_after_its_hours_however_often_it_was_refreshed(
 async def test_a_session_that_has_ended_is_forgotten_by_and_by(world: World, ann: Person, clock: MovableClock) -> None:
     await session_of(world)
     clock.ahead = timedelta(hours=world.platform.settings.session_hours, days=2)
-    reconciler = HousekeepingReconciler(world.platform)
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await reconciler.apply(tx, "platform", reconciler.decide("platform", tx.now))
+        await HousekeepingJob(world.platform).run(tx, "platform")
     async with world.platform.database.connection(PLATFORM) as connection:
         assert await (await select(connection, "SELECT 1 FROM sessions")).fetchone() is None
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_server.housekeeping import reconciler
+from gpuaas_server.housekeeping.jobs import HousekeepingJob
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -169,9 +169,7 @@ async def test_another_replica_hears_of_a_new_key(site: Site, clock: MovableCloc
 async def test_keys_that_ended_or_are_late_are_counted(site: Site, clock: MovableClock, host: Host) -> None:
     async def counted() -> tuple[float, float]:
         async with site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await reconciler.HousekeepingReconciler(site.platform).apply(
-                tx, "platform", reconciler.cutoffs(site.platform.settings, tx.now)
-            )
+            await HousekeepingJob(site.platform).run(tx, "platform")
         return tuple(metrics.node_keys.labels(state)._value.get() for state in ("late", "expired"))  # type: ignore[return-value]
 
     assert await counted() == (0, 0)

@@ -16,7 +16,7 @@ from gpuaas_server.pki import keys as platform_keys
 from gpuaas_server.processes.worker import KEY_SOURCES, build_worker, ensure_recurring_work
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import keys, private_keys
-from gpuaas_server.secrets.custody_reconciler import KeyCustodyReconciler
+from gpuaas_server.secrets.jobs import KeyCustodyJob
 from gpuaas_server.work import leases
 from tests_support.openbao import RunningOpenBao
 from tests_support.select import select
@@ -108,7 +108,7 @@ async def test_keys_of_an_older_release_are_moved_and_stay_the_same_keys(keeper:
     async with running_platform(keeper.settings) as upgraded:
         assert await open_all(upgraded) == before
         await ensure_recurring_work(upgraded)
-        assert await work(upgraded, KeyCustodyReconciler.kind) == 2
+        assert await work(upgraded, KeyCustodyJob.kind) == 2
     assert {one.backend for one in (await custody(keeper)).values()} == {backend}
     async with keeper.database.connection(PLATFORM) as connection:
         for source in KEY_SOURCES.values():
@@ -120,20 +120,20 @@ async def test_keys_of_an_older_release_are_moved_and_stay_the_same_keys(keeper:
 async def test_a_move_that_is_killed_before_it_is_stored_is_repeated(keeper: Platform) -> None:
     before = await open_all(keeper)
     await put_back_under_the_master_key(keeper)
-    reconciler = KeyCustodyReconciler(keeper, KEY_SOURCES)
+    job = KeyCustodyJob(keeper, KEY_SOURCES)
     async with keeper.database.connection(PLATFORM) as connection:
-        snapshot = await reconciler.load(connection, "platform_keys")
+        snapshot = await job.load(connection, "platform_keys")
     assert snapshot is not None
-    prepared = await reconciler.act(keeper, snapshot, reconciler.decide(snapshot, keeper.clock()))
+    prepared = await job.act(keeper, snapshot)
     with suppress(ZeroDivisionError):
         async with keeper.transaction(PLATFORM, ACTOR) as tx:
-            await reconciler.apply(tx, snapshot, prepared)
+            await job.apply(tx, snapshot, prepared)
             raise ZeroDivisionError  # before the commit
     async with running_platform(keeper.settings) as fresh:
         assert await open_all(fresh) == before
     for _ in range(2):  # two workers with the same snapshot: the second finds nothing to do
         async with keeper.transaction(PLATFORM, ACTOR) as tx:
-            await reconciler.apply(tx, snapshot, prepared)
+            await job.apply(tx, snapshot, prepared)
     async with running_platform(keeper.settings) as fresh:
         assert await open_all(fresh) == before
 

@@ -11,7 +11,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.runtime import running_platform
-from gpuaas_server.secrets import keys, queries, reconciler, service
+from gpuaas_server.secrets import jobs, keys, queries, service
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.service import PreparedSecret, SecretOwner
 from gpuaas_server.work import leases
@@ -60,7 +60,7 @@ async def work(platform: Platform, kind: str) -> int:
     """Do what is due of this kind, once; how many there were."""
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [kind], "test", platform.clock(), 60, 10)
-    hands = Worker(platform, [reconciler.SecretRewrapReconciler(platform), reconciler.SecretEraseReconciler()])
+    hands = Worker(platform, [jobs.SecretRewrapJob(platform), jobs.SecretEraseJob()])
     for lease in taken:
         await hands._advance(lease)
     return len(taken)
@@ -144,7 +144,7 @@ async def test_a_rotation_puts_everything_under_the_new_key_and_destroys_the_old
 
 
 async def test_a_rotation_goes_on_in_portions(keeper: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "PORTION", 2)
+    monkeypatch.setattr(jobs, "PORTION", 2)
     kept = [await keep(keeper, os.urandom(8)) for _ in range(5)]
     await rotate(keeper)
     for left in (3, 1, 0):

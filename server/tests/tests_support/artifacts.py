@@ -8,8 +8,7 @@ from typing import Any
 
 import httpx
 
-from gpuaas_server.artifacts.check_reconciler import ArtifactCheckReconciler
-from gpuaas_server.artifacts.deletion_reconciler import ArtifactDeleteReconciler
+from gpuaas_server.artifacts.jobs import ArtifactCheckJob, ArtifactDeleteJob
 from gpuaas_server.artifacts.reconciler import PublishIntentReconciler
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -72,22 +71,22 @@ class Workshop:
 
     async def work_on(self, kind: str) -> None:
         """Run the due work of one kind."""
-        for reconciler in self._reconcilers():
-            for subject in await self._due(reconciler.kind) if reconciler.kind == kind else ():
-                await self._step(reconciler, subject)
+        for step in self._steps():
+            for subject in await self._due(step.kind) if step.kind == kind else ():
+                await self._take(step, subject)
 
     async def work(self) -> None:
         """Run all due work of this project with the real reconcilers."""
-        for reconciler in self._reconcilers():
-            for subject in await self._due(reconciler.kind):
-                await self._step(reconciler, subject)
+        for step in self._steps():
+            for subject in await self._due(step.kind):
+                await self._take(step, subject)
 
-    def _reconcilers(self) -> tuple[Any, ...]:
+    def _steps(self) -> tuple[Any, ...]:
         settings = self.platform.settings
         return (
             PublishIntentReconciler(settings),
-            ArtifactCheckReconciler(),
-            ArtifactDeleteReconciler(settings),
+            ArtifactCheckJob(),
+            ArtifactDeleteJob(settings),
         )
 
     async def _due(self, kind: str) -> list[str]:
@@ -99,21 +98,21 @@ class Workshop:
             )
             return [row["subject"] for row in await cursor.fetchall()]
 
-    async def _step(self, reconciler: Any, subject: str) -> None:
+    async def _take(self, step: Any, subject: str) -> None:
         async with self.platform.database.connection(PLATFORM) as connection:
-            snapshot = await reconciler.load(connection, subject)
-        decision = reconciler.decide(snapshot, self.platform.clock())
-        decision = await reconciler.act(self.platform, snapshot, decision)
+            snapshot = await step.load(connection, subject)
+        decided = (step.decide(snapshot, self.platform.clock()),) if hasattr(step, "decide") else ()
+        outcome = await step.act(self.platform, snapshot, *decided)
         async with self.platform.transaction(PLATFORM, system_actor("worker/test")) as tx:
-            again = await reconciler.apply(tx, snapshot, decision)
+            again = await step.apply(tx, snapshot, outcome)
             if again is None:
                 await tx.connection.execute(
-                    "DELETE FROM work_items WHERE kind = %s AND subject = %s", (reconciler.kind, subject)
+                    "DELETE FROM work_items WHERE kind = %s AND subject = %s", (step.kind, subject)
                 )
             else:
                 await tx.connection.execute(
                     "UPDATE work_items SET run_at = %s WHERE kind = %s AND subject = %s",
-                    (again, reconciler.kind, subject),
+                    (again, step.kind, subject),
                 )
 
     async def publish_blob(self, content: bytes, name: str = "tool") -> Json:

@@ -1,6 +1,9 @@
 """Lanes: reserved slots, shared slots, and turns between tenants, from a snapshot alone."""
 
+import ast
+import inspect
 import re
+import textwrap
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -101,9 +104,21 @@ async def test_every_kind_of_work_has_a_lane_and_a_worker_step(platform: Platfor
 
 async def test_a_worker_step_is_found_by_its_name_and_its_module(platform: Platform) -> None:
     for step in map(type, build_worker(platform)._steps.values()):
-        role = "reconciler" if hasattr(step, "decide") else "job"
-        assert step.__name__.lower().endswith(role), step
-        assert step.__module__.rsplit(".", 1)[-1].removesuffix("s").endswith(role), step
+        decides = hasattr(step, "decide")
+        assert step.__name__.endswith("Reconciler" if decides else "Job"), step
+        assert step.__module__.rsplit(".", 1)[-1] == ("reconciler" if decides else "jobs"), step
+
+
+async def test_a_reconciler_decides_by_what_it_is_given(platform: Platform) -> None:
+    """What has nothing to decide is a job."""
+    reconcilers = [one for one in map(type, build_worker(platform)._steps.values()) if hasattr(one, "decide")]
+    for one in reconcilers:
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(one.decide))).body
+        assert isinstance(function, ast.FunctionDef)
+        given = {argument.arg for argument in function.args.args} - {"self"}
+        passed_on = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+        used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and node not in passed_on}
+        assert given & used, one
 
 
 def test_the_page_says_what_the_table_says() -> None:

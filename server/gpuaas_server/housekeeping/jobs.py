@@ -12,7 +12,6 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Platform, Tx
-from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
@@ -39,38 +38,35 @@ class Cutoffs:
     enrolments: datetime
 
 
-class HousekeepingReconciler:
+class HousekeepingJob:
+    """Removes one portion of everything that has served its time, and runs again at once while there is more."""
+
     kind = "housekeeping"
 
     def __init__(self, platform: Platform) -> None:
         self._settings = platform.settings
 
-    async def load(self, connection: Connection, subject: str) -> str:
-        return subject
-
-    def decide(self, snapshot: str, now: datetime) -> Cutoffs:
-        return cutoffs(self._settings, now)
-
-    async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
+    async def run(self, tx: Tx, subject: str) -> datetime:
+        before = cutoffs(self._settings, tx.now)
         await nodes.count_ending_keys(tx, nodes.key_life(self._settings))
         await deletions.count_stuck(tx)
         keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),
             await identity.browser_sessions_forget(tx, PORTION),
-            await events.forget_before(tx, decision.events, PORTION),
-            await instances.forget_timelines(tx, decision.operations, PORTION),
-            await allocations.history_forget(tx, decision.history, PORTION),
-            await host_tasks.tasks_forget_served(tx, decision.history, PORTION),
-            await terminals.terminals_forget(tx, decision.history, PORTION),
-            await access.certificates_forget(tx, decision.certificates, PORTION),
-            await nodes.host_certificates_forget(tx, decision.certificates, PORTION),
-            await nodes.enrolment_tokens_forget(tx, decision.enrolments, PORTION),
-            await artifacts.intents_forget(tx, decision.history, PORTION),
-            await artifacts.runtime_secrets_forget(tx, decision.history, PORTION),
-            await instances.forget_operations(tx, decision.operations, PORTION),
-            await access.deliveries_forget(tx, decision.deliveries, PORTION),
-            await audit.forget_before(tx, decision.audit, PORTION),
+            await events.forget_before(tx, before.events, PORTION),
+            await instances.forget_timelines(tx, before.operations, PORTION),
+            await allocations.history_forget(tx, before.history, PORTION),
+            await host_tasks.tasks_forget_served(tx, before.history, PORTION),
+            await terminals.terminals_forget(tx, before.history, PORTION),
+            await access.certificates_forget(tx, before.certificates, PORTION),
+            await nodes.host_certificates_forget(tx, before.certificates, PORTION),
+            await nodes.enrolment_tokens_forget(tx, before.enrolments, PORTION),
+            await artifacts.intents_forget(tx, before.history, PORTION),
+            await artifacts.runtime_secrets_forget(tx, before.history, PORTION),
+            await instances.forget_operations(tx, before.operations, PORTION),
+            await access.deliveries_forget(tx, before.deliveries, PORTION),
+            await audit.forget_before(tx, before.audit, PORTION),
         )
         more = max(removed) == PORTION or keys == PORTION_OF_KEYS
         return tx.now + (NEXT_PORTION if more else EVERY)

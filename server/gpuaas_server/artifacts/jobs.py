@@ -1,15 +1,15 @@
-"""The reconciler that checks an artifact: its bytes, its signatures, and its form.
+"""The jobs of artifacts: the check of an artifact's bytes, signatures and form, and its deletion.
 
-Bytes are read in `act`, outside any transaction, and may take long; what is stored is in `apply`.
+Bytes are read and removed in `act`, outside any transaction, and may take long; what is stored is in `apply`.
 """
 
 from datetime import datetime
 
-from gpuaas_server.artifacts import backends, evidence, queries, service
+from gpuaas_server.artifacts import backends, evidence, publish_intents, queries, service
 from gpuaas_server.artifacts.external_images import ExternalImage, check_external, external_registry
 from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.lint import LintReport, lint_blob, lint_image
-from gpuaas_server.artifacts.machine import RETRY_PAUSE, Findings, TrustVerdict, verdict
+from gpuaas_server.artifacts.machine import DELETE, RETRY_PAUSE, Findings, TrustVerdict, verdict
 from gpuaas_server.artifacts.oci import Registry
 from gpuaas_server.artifacts.reconciler import AWAY, UNREADABLE, failure_of
 from gpuaas_server.artifacts.rows import ArtifactRow
@@ -17,12 +17,16 @@ from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_
 from gpuaas_server.artifacts.stages import Trust
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import Failure
+from gpuaas_server.kernel.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class CheckOutcome:
     failure: Failure | None = None  # the bytes could not be reached
 
 
-class ArtifactCheckReconciler:
+class ArtifactCheckJob:
+    """Reads the bytes and the signatures, and stores what is trusted. Where the store is away it tries again for a time."""
+
     kind = service.CHECK
 
     async def load(self, connection: Connection, subject: str) -> CheckSnapshot | None:
@@ -48,10 +54,7 @@ class ArtifactCheckReconciler:
         rows = await queries.tenant_keys(connection, artifact.tenant_id)
         return CheckSnapshot(artifact, [read_key(row.public_key) for row in rows if row.revoked_at is None])
 
-    def decide(self, snapshot: CheckSnapshot, now: datetime) -> CheckOutcome:
-        return CheckOutcome()
-
-    async def act(self, platform: Platform, snapshot: CheckSnapshot, decision: CheckOutcome) -> CheckOutcome:
+    async def act(self, platform: Platform, snapshot: CheckSnapshot) -> CheckOutcome:
         before = Trust(snapshot.artifact.trust)
         if before is Trust.REVOKED:
             signed_by = frozenset(snapshot.artifact.signed_by)
@@ -62,18 +65,18 @@ class ArtifactCheckReconciler:
             return CheckOutcome(failure=failure_of(problem))
         return CheckOutcome(verdict(before, findings, len(snapshot.keys)), lint)
 
-    async def apply(self, tx: Tx, snapshot: CheckSnapshot, decision: CheckOutcome) -> datetime | None:
+    async def apply(self, tx: Tx, snapshot: CheckSnapshot, outcome: CheckOutcome) -> datetime | None:
         artifact = snapshot.artifact
-        if decision.verdict is None:
-            return await self._retry_check(tx, artifact, decision.failure or failure_of(Problem("internal")))
-        found = decision.verdict
+        if outcome.verdict is None:
+            return await self._retry_check(tx, artifact, outcome.failure or failure_of(Problem("internal")))
+        found = outcome.verdict
         after = await queries.artifact_store_check(
             tx.connection, artifact, found.trust, found.detail, sorted(found.signed_by), tx.now
         )
         if after is None:
             return None
-        if decision.lint is not None:
-            await evidence.record_lint(tx, after, decision.lint)
+        if outcome.lint is not None:
+            await evidence.record_lint(tx, after, outcome.lint)
         if after.trust != artifact.trust:
             resource = (after.id, after.tenant_id, after.project_id)
             change: dict[str, object] = {
@@ -146,3 +149,46 @@ async def _inspect_opened(registry: Registry, checked: CheckSnapshot) -> tuple[F
     found = await registry.signatures(*where)
     lint = lint_image(await registry.image_documents(*where))
     return Findings(None, len(found), signers(checked.keys, checked.artifact.digest, found)), lint
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionSnapshot:
+    artifact: ArtifactRow
+    neighbours: list[str]  # digests of the repository's other images
+
+
+class ArtifactDeleteJob:
+    """Removes the bytes, then the row, and frees the quota last. It tries again while the store does not answer."""
+
+    kind = DELETE
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def load(self, connection: Connection, subject: str) -> DeletionSnapshot | None:
+        artifact = await queries.artifact_load(connection, subject)
+        if artifact is None or artifact.deleting_since is None:
+            return None
+        return DeletionSnapshot(artifact, await queries.neighbour_digests(connection, artifact.location, subject))
+
+    async def act(self, platform: Platform, snapshot: DeletionSnapshot) -> None:
+        artifact = snapshot.artifact
+        if artifact.registry is not None:
+            return
+        if artifact.kind == "blob":
+            await backends.blob_store(platform.settings).remove(artifact.location)
+        else:
+            registry = await backends.registry(platform)
+            await registry.remove_image(artifact.location, artifact.digest, snapshot.neighbours)
+
+    async def apply(self, tx: Tx, snapshot: DeletionSnapshot, outcome: None) -> None:
+        artifact = snapshot.artifact
+        if not await queries.artifact_remove(tx.connection, artifact.id):
+            return
+        await publish_intents.destroy_credential(tx, artifact.pull_secret_id)
+        use = ArtifactUse(artifact.tenant_id, artifact.project_id, -1, -artifact.stored_bytes)
+        await capacity.count_artifacts(tx, self._settings, use)
+        resource = (artifact.id, artifact.tenant_id, artifact.project_id)
+        details: dict[str, object] = {"digest": artifact.digest, "size_bytes": artifact.size_bytes}
+        await audit.record(tx, AuditEntry("artifact_deleted", *resource, details=details))
+        await events.emit(tx, NewEvent("artifact.deleted", *resource, {"digest": artifact.digest}))

@@ -1,5 +1,8 @@
-"""The worker wraps data keys anew after a rotation, and erases destroyed values in the external store."""
+"""The jobs of secrets: data keys are wrapped anew after a rotation, destroyed values are erased in the external store, and
+private keys of an older release get into custody.
+"""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from gpuaas_server.audit import service as audit
@@ -7,9 +10,10 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.secrets import backends, private_key_queries, queries
+from gpuaas_server.secrets import backends, private_key_queries, private_keys, queries
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.keys import REWRAP
+from gpuaas_server.secrets.private_keys import KeySource, PreparedPrivateKey, SealedKey
 from gpuaas_server.secrets.rows import VersionToErase
 from gpuaas_server.secrets.service import ERASE, versions_erase
 
@@ -35,14 +39,14 @@ class RewrapSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class RewrapStep:
+class RewrapOutcome:
     """The data keys that were wrapped anew."""
 
     rewrapped: tuple[tuple[WrappedKey, bytes], ...] = ()  # the old wrapped key, and the key as wrapped now
     last: bool = True
 
 
-class SecretRewrapReconciler:
+class SecretRewrapJob:
     """Wraps data keys anew until all are under the current key. It can be killed at any point: each row changes by itself."""
 
     kind = REWRAP
@@ -56,20 +60,18 @@ class SecretRewrapReconciler:
         behind = await _behind(connection, current_id)
         return RewrapSnapshot(current_id, behind) if current_id or behind else None
 
-    def decide(self, snapshot: RewrapSnapshot, now: datetime) -> RewrapStep:
-        return RewrapStep(last=len(snapshot.behind) < PORTION)
-
-    async def act(self, platform: Platform, snapshot: RewrapSnapshot, decision: RewrapStep) -> RewrapStep:
+    async def act(self, platform: Platform, snapshot: RewrapSnapshot) -> RewrapOutcome:
         current = await backends.current_key(platform)
         if current.id != snapshot.current_id:
-            return RewrapStep(last=False)  # rotated again meanwhile: look afresh
+            return RewrapOutcome(last=False)  # rotated again meanwhile: look afresh
         done = [(one, await _rewrap(platform, current, one)) for one in snapshot.behind]
-        return RewrapStep(tuple((one, wrapped) for one, wrapped in done if wrapped is not None), decision.last)
+        rewrapped = tuple((one, wrapped) for one, wrapped in done if wrapped is not None)
+        return RewrapOutcome(rewrapped, last=len(snapshot.behind) < PORTION)
 
-    async def apply(self, tx: Tx, snapshot: RewrapSnapshot, decision: RewrapStep) -> datetime | None:
-        for one, wrapped in decision.rewrapped:
+    async def apply(self, tx: Tx, snapshot: RewrapSnapshot, outcome: RewrapOutcome) -> datetime | None:
+        for one, wrapped in outcome.rewrapped:
             await _store(tx, one, snapshot.current_id, wrapped)
-        if not decision.last:
+        if not outcome.last:
             return tx.now
         retired = await queries.keys_retire_unused(tx.connection, snapshot.current_id, tx.now)
         if retired:
@@ -112,7 +114,7 @@ class Erasure:
     versions: list[VersionToErase]
 
 
-class SecretEraseReconciler:
+class SecretEraseJob:
     """Erases destroyed versions; the subject is the secret. It fails, and is tried again, while the external store is away."""
 
     kind = ERASE
@@ -120,13 +122,50 @@ class SecretEraseReconciler:
     async def load(self, connection: Connection, subject: str) -> Erasure:
         return Erasure(subject, await queries.versions_to_erase(connection, subject))
 
-    def decide(self, snapshot: Erasure, now: datetime) -> Erasure:
-        return snapshot
+    async def act(self, platform: Platform, snapshot: Erasure) -> None:
+        await versions_erase(platform, snapshot.secret_id, snapshot.versions)
 
-    async def act(self, platform: Platform, snapshot: Erasure, decision: Erasure) -> Erasure:
-        await versions_erase(platform, decision.secret_id, decision.versions)
-        return decision
+    async def apply(self, tx: Tx, snapshot: Erasure, outcome: None) -> None:
+        erased = [one.version for one in snapshot.versions]
+        await queries.versions_erased(tx.connection, snapshot.secret_id, erased, tx.now)
 
-    async def apply(self, tx: Tx, snapshot: Erasure, decision: Erasure) -> None:
-        erased = [one.version for one in decision.versions]
-        await queries.versions_erased(tx.connection, decision.secret_id, erased, tx.now)
+
+@dataclass(frozen=True, slots=True)
+class CustodySnapshot:
+    """The keys of one source that are still under the master key."""
+
+    subject: str
+    sealed: tuple[SealedKey, ...]
+
+
+class KeyCustodyJob:
+    """Moves private keys that an older release sealed under the master key to the secret store's key. The subject names their
+    source.
+
+    Each key is moved by itself: its envelope is stored in the transaction that empties the old place, so a kill at any
+    moment leaves it readable in one of the two. While the external store is away nothing changes, and the work is retried.
+    """
+
+    kind = "key_custody"
+
+    def __init__(self, platform: Platform, sources: Mapping[str, KeySource]) -> None:
+        self._platform = platform
+        self.sources = sources
+
+    async def load(self, connection: Connection, subject: str) -> CustodySnapshot | None:
+        sealed = tuple(await self.sources[subject].list_sealed(connection))
+        return CustodySnapshot(subject, sealed) if sealed else None
+
+    async def act(self, platform: Platform, snapshot: CustodySnapshot) -> tuple[PreparedPrivateKey, ...]:
+        prepared = []
+        for key in snapshot.sealed:
+            clear = platform.sealer.open(key.sealed, key.purpose)
+            prepared.append(await private_keys.private_key_prepare(platform, key.id, clear))
+        return tuple(prepared)
+
+    async def apply(self, tx: Tx, snapshot: CustodySnapshot, outcome: tuple[PreparedPrivateKey, ...]) -> None:
+        for prepared in outcome:
+            if await self.sources[snapshot.subject].mark_moved(tx.connection, prepared.owner_id):
+                await private_keys.private_key_store(tx, prepared)
+                details: dict[str, object] = {"secret_key": prepared.key_id}
+                await audit.record(tx, AuditEntry("private_key_move", prepared.owner_id, details=details))
