@@ -151,7 +151,9 @@ def _sign(session: Session, progress: Progress, project: str, wanted: Publicatio
     artifacts.verify(project, artifact.id, signatures=[sign_blob(private, artifact.digest)])
     checked = artifacts.wait_until_checked(project, artifact.id, wanted.deadline)
     if checked.trust in ("failed_verification", "revoked"):
-        raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")
+        raise CommandFailed(
+            "artifact_untrusted", f"The trust of the artifact is {checked.trust}: {checked.trust_detail}."
+        )
     progress.finish(f"signed: {checked.trust}")
     return checked
 

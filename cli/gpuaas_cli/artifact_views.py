@@ -62,7 +62,9 @@ def artifact_id(session: Session, project: str, text: str) -> str:
     for artifact in session.client.artifacts.list(project, digest=digest):
         if text in (artifact.name, artifact.digest):
             return artifact.id
-    raise CommandFailed("not_found", f"There is no artifact {text} here.", "List them.", ExitCode.NOT_FOUND)
+    raise CommandFailed(
+        "not_found", f"There is no artifact {text} here.", "List them with `gpuaas artifacts list`.", ExitCode.NOT_FOUND
+    )
 
 
 def require_registered(intent: PublishIntent) -> str:

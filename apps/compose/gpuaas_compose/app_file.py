@@ -41,7 +41,7 @@ _FIELDS = (
 # Fields of a manifest that an app.yaml cannot have, and why.
 _REFUSED = {
     "components": "The services of the compose file are the components.",
-    "footprint": "It is derived from the compose file.",
+    "footprint": "The footprint is derived from the compose file.",
     "artifact": "The images of the compose file are the artifacts.",
 }
 _OF_GENERATED, _OF_GIVEN = ("kind", "length"), ("required",)

@@ -234,7 +234,7 @@ def _check_dependencies(reader: TypedReader, services: list[Service], names: fro
             if name not in names:
                 reader.refuse(path, f"There is no service {printable(name)}.")
         if circle := _circle(service.name, wants):
-            reader.refuse(path, f"It depends on itself: {' → '.join(circle)}.")
+            reader.refuse(path, f"The service depends on itself: {' → '.join(circle)}.")
 
 
 def _circle(start: str, wants: dict[str, list[str]]) -> list[str]:

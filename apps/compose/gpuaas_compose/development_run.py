@@ -30,7 +30,7 @@ from gpuaas_compose.trial import follow, placements_of, say_members, sentence_of
 from gpuaas_sdk import GpuaasError, InstanceSummary, NewInstance, Operation, Placement
 from gpuaas_sdk.commands import CommandError, CommandSession
 
-_NOTICE = "It was for development only."
+_NOTICE = "This version was for development only."
 
 
 @dataclass(frozen=True, slots=True)

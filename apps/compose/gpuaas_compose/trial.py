@@ -40,7 +40,7 @@ def run_trial(session: CommandSession, project_id: str, linted: Lint, trial: Tri
         say_members(session, project_id, started.instance.id)
     finally:
         if trial.keep:
-            session.say(f"It is kept. Remove it with `gpuaas instances decommission {new.name}`.")
+            session.say(f"{new.name} is kept. Remove it with `gpuaas instances decommission {new.name}`.")
         else:
             removed = session.client.instances.operate(project_id, started.instance.id, "decommission")
             gone = follow(session, project_id, removed.operation, trial.deadline)

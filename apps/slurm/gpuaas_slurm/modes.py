@@ -22,7 +22,7 @@ CONTROLLER_STAYS = tuple(
 )
 LAST_WORKER = ClosedOperation(
     "remove",
-    "It is the only worker. A cluster needs at least one.",
+    "This is the only worker, and a cluster needs at least one.",
     "Add or replace a worker first, or decommission the cluster.",
     "worker",
 )

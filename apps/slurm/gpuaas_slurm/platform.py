@@ -24,7 +24,7 @@ def platform_app() -> PlatformApp:
     bundle = Path(os.environ.get("GPUAAS_SLURM_BUNDLE") or BUNDLE)
     if not bundle.is_file():
         raise AppNotReady(
-            f"Its packages are not at {bundle}. Build them: `gpuaas-slurm-bundle --host-status STATUS {bundle}`, where STATUS"
+            f"There are no packages at {bundle}. Build them: `gpuaas-slurm-bundle --host-status STATUS {bundle}`, where STATUS"
             " is the dpkg status of a host without apps."
         )
     return PlatformApp(

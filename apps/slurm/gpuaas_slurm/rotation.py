@@ -28,7 +28,7 @@ async def rotate(cluster: Cluster) -> None:
         await prove(cluster, [node_name(one.ordinal) for one in reached if one.status == "ready"])
     for member in unreachable:
         ctx.set_member_status(
-            member, "degraded", message="Its host did not answer when the keys were replaced: recover it."
+            member, "degraded", message="The host did not answer when the keys were replaced: recover the member."
         )
 
 

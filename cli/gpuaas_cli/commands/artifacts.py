@@ -245,7 +245,9 @@ def _print_checked(session: Session, checked: Artifact) -> None:
     """Print the artifact; the exit code is 0 only if its verification did not fail."""
     print_artifact(session, checked)
     if checked.trust in ("failed_verification", "revoked"):
-        raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")
+        raise CommandFailed(
+            "artifact_untrusted", f"The trust of the artifact is {checked.trust}: {checked.trust_detail}."
+        )
 
 
 @group.verb("evidence")
@@ -261,7 +263,7 @@ def add_evidence(
     artifact: ArtifactArgument,
     kind: Annotated[EvidenceKind, typer.Argument(help="Kind of the check.")],
     tool: Annotated[str, typer.Option("--tool", help="The tool that was run, with its version.")],
-    summary: Annotated[str, typer.Option("--summary", help="Its result, or where its report is.")],
+    summary: Annotated[str, typer.Option("--summary", help="The result, or where the report is.")],
     failed: Annotated[bool, typer.Option("--failed", help="The check did not pass.")] = False,
     project: ProjectOption = None,
 ) -> None:

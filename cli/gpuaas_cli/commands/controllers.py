@@ -195,7 +195,10 @@ def withdraw(
     given = _offer(session, where, app).consent
     if given is None:
         raise CommandFailed(
-            "not_found", f"The tenant does not consent to {app}.", "List its consents.", ExitCode.NOT_FOUND
+            "not_found",
+            f"The tenant does not consent to {app}.",
+            "List the consents with `gpuaas controllers consents`.",
+            ExitCode.NOT_FOUND,
         )
     session.confirm(
         f"Withdraw the consent to the controller of {app}? Operations in progress stop where they are.", yes

@@ -64,7 +64,10 @@ def _members(session: Session, where: str, instance: str, wanted: list[str]) -> 
     names = {one.id: f"{one.component_key}/{one.ordinal}" for one in living if not wanted or one.id in ids}
     if not names:
         raise CommandFailed(
-            "not_found", f"Instance {instance} has no members.", "Look at its status.", ExitCode.NOT_FOUND
+            "not_found",
+            f"Instance {instance} has no members.",
+            f"See its status with `gpuaas instances show {instance}`.",
+            ExitCode.NOT_FOUND,
         )
     return names
 

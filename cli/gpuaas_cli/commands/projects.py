@@ -88,7 +88,7 @@ def delete(session: Session, project: ProjectArgument, yes: YesOption = False) -
     deleting = session.client.projects.delete(project_id(session, project))
     _print(session, deleting)
     session.say(
-        f"It is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas projects undelete {project}."
+        f"The project is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas projects undelete {project}."
     )
 
 

@@ -43,7 +43,9 @@ def login(
     ] = None,
     certificate_key: Annotated[
         Path | None,
-        typer.Option("--certificate-key", exists=True, dir_okay=False, help="Its key, if it is in a separate file."),
+        typer.Option(
+            "--certificate-key", exists=True, dir_okay=False, help="The certificate's key, if it has its own file."
+        ),
     ] = None,
 ) -> None:
     """Sign in, for 12 hours by default. The command asks for the password or reads it from standard input."""

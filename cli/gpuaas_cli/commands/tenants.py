@@ -91,7 +91,7 @@ def delete(session: Session, tenant: TenantArgument, yes: YesOption = False) -> 
     deleting = session.client.tenants.delete(tenant_id(session.client, tenant))
     _print(session, deleting)
     session.say(
-        f"It is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas tenants undelete {tenant}."
+        f"The tenant is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas tenants undelete {tenant}."
     )
 
 

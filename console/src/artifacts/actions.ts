@@ -128,7 +128,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
     label: "Delete",
     danger: true,
     description: () =>
-      "Removes its bytes. This cannot be undone. It is refused while an app version or an instance refers to it.",
+      "Removes the artifact's bytes. This cannot be undone, and is refused while an app version or an instance refers to it.",
     run: (one) =>
       refetchAfter(
         one,

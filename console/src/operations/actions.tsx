@@ -20,7 +20,7 @@ export const operationActions: ActionTable<Operation> = {
     label: "Cancel",
     description: (one) =>
       one.status === "pending"
-        ? "It has not begun, so it ends immediately."
+        ? "The operation has not begun, so it ends immediately."
         : "The controller stops at the next safe point. Completed steps are not undone.",
     form: { type: "object", properties: { reason: REASON } },
     run: (one, values) =>

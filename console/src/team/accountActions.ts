@@ -177,7 +177,7 @@ export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
   disable: {
     label: "Disable",
     danger: true,
-    description: () => "It gets no new tokens, and its existing tokens are refused now.",
+    description: () => "The account gets no new tokens, and its existing tokens are refused now.",
     run: (one) => update(one, { disabled: true }),
     done: "Disabled",
   },

@@ -42,7 +42,7 @@ async def record_counters(lease: Lease, read: CounterReading) -> None:
             await report_usage(api, project_id, instance.id, counters.rest())
             return
         runtime = (await api.instances.show(project_id, instance.id)).runtime or {}
-    raise Failed("usage_not_recorded", "Others move the usage counters all the time.", retryable=True)
+    raise Failed("usage_not_recorded", "Other requests keep changing the usage counters.", retryable=True)
 
 
 async def _keep_position(lease: Lease, runtime: Document, counters: UsageCounters) -> bool:

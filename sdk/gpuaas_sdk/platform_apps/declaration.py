@@ -54,7 +54,7 @@ class PlatformApp:
     def digest(self) -> str:
         """Return the digest of the artifact: of all bytes of a file, or of the manifest of an image."""
         if self.artifact is None:
-            raise AppNotReady("It has a manifest and names no artifact.")
+            raise AppNotReady("The app has a manifest, but no artifact.")
         return ImageLayout(self.artifact).digest if self.artifact_kind == "oci" else digest_of(self.artifact)
 
     def manifest_of(self, digest: str) -> str:

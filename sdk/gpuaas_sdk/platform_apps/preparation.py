@@ -40,13 +40,13 @@ class Preparation:
                 last = await self._follow(process, progress)
                 code = await process.wait()
         except TimeoutError:
-            raise AppNotReady(f"Its preparation did not end in {PREPARE_SECONDS:g} s.") from None
+            raise AppNotReady(f"The app's preparation did not end in {PREPARE_SECONDS:g} s.") from None
         except ValueError as error:  # a line without an end
-            raise AppNotReady("Its preparation printed something that is not a line of text.") from error
+            raise AppNotReady("The app's preparation printed something that is not a line of text.") from error
         finally:
             await stop(process, f"Preparation of {self.name}")
         if code != 0:
-            raise AppNotReady(last or f"Its preparation ended with {code}.")
+            raise AppNotReady(last or f"The app's preparation ended with {code}.")
 
     async def _follow(self, process: Process, progress: Progress) -> str:
         last = ""

@@ -83,12 +83,12 @@ class Provider:
         status.display_name = app.display_name
         if app.artifact_kind == "oci":  # fail now, not after an hour of building, if there is no registry
             await self.api.artifacts.registry_token()
-        await status.report("preparing", "It waits for the preparation of another app.")
+        await status.report("preparing", "The app waits for the preparation of another app.")
         async with self.preparing:
             await Preparation(installed.name, app.prepare).run(lambda line: status.report("preparing", line))
         prepared = await asyncio.to_thread(installed.declare)
         if prepared.prepare:
-            raise AppNotReady("Its preparation has ended, and something is still missing.")
+            raise AppNotReady("The app's preparation has ended, and something is still missing.")
         return prepared
 
     async def _bound_account(self, name: str, app: PlatformApp) -> ControllerKey:

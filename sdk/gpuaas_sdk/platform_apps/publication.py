@@ -69,7 +69,7 @@ class Publication:
             return known
         source, intents = self.app.artifact, self.api.publish_intents
         if source is None:
-            raise AppNotReady("It has a manifest and names no artifact.")
+            raise AppNotReady("The app has a manifest, but no artifact.")
         send = self._push if self.app.artifact_kind == "oci" else self._upload
         intent_id = await send(source)
         await intents.complete(self.project_id, intent_id, digest)

@@ -102,7 +102,7 @@ async def _credential_key(tx: Tx, project_id: str, credential_id: str) -> tuple[
 
 def _check_end(expires_at: datetime, now: datetime) -> None:
     if not now < expires_at <= now + LONGEST_GRANT:
-        raise Problem("invalid_request", "expires_at: in the future, and within a year.")
+        raise Problem("invalid_request", "expires_at: The time must be in the future, and within a year.")
 
 
 async def record_access_audit(

@@ -36,7 +36,7 @@ async def host_report_create(
     if row.report_id is not None:
         raise Problem("already_exists", f"The host is reported already: {row.report_id}.")
     if (there := await queries.open_reports_lock(tx.connection, row.tenant_id)) >= most:
-        raise Problem("too_many_host_reports", f"{there} reports are open; at most {most} may be.")
+        raise Problem("too_many_host_reports", f"{there} reports are open; at most {most} are allowed.")
     report = HostReportRow(
         id=new_id("hrp"),
         tenant_id=row.tenant_id,

@@ -63,19 +63,19 @@ def _faults(metered: Metered, report: UsageReport, now: datetime) -> Iterator[tu
     if report.project_id not in metered.projects:
         yield report.source_key, f"The instance does not serve {report.project_id}."
     if report.started_at > report.ended_at:
-        yield report.source_key, "It ended before it started."
+        yield report.source_key, "The usage ended before it started."
     if report.ended_at > now + CLOCKS_APART:
-        yield report.source_key, "It ended in the future."
+        yield report.source_key, "The usage ends in the future."
     if min(report.started_at, report.ended_at) < EARLIEST:
-        yield report.source_key, "It was before 1970."
+        yield report.source_key, "The usage is from before 1970."
     elif report.started_at < metered.created_at - CLOCKS_APART:
         yield (
             report.source_key,
-            f"It started before the instance was created ({metered.created_at:%Y-%m-%d %H:%M:%SZ}).",
+            f"The usage started before the instance was created ({metered.created_at:%Y-%m-%d %H:%M:%SZ}).",
         )
     gone = metered.decommissioned_at
     if gone is not None and report.ended_at > gone + CLOCKS_APART:
-        yield report.source_key, f"It ended after the instance was decommissioned ({gone:%Y-%m-%d %H:%M:%SZ})."
+        yield report.source_key, f"The usage ended after the instance was decommissioned ({gone:%Y-%m-%d %H:%M:%SZ})."
 
 
 def _row(tx: Tx, metered: Metered, report: UsageReport) -> UsageRecordRow:

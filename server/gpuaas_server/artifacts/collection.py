@@ -21,10 +21,10 @@ from gpuaas_server.kernel.settings import Settings
 
 PORTION = 100  # artifacts that one request looks at
 _WHY = {
-    Stage.DRAFT: "It is a draft that no app version refers to.",
-    Stage.STAGED: "It is staged, and no app version refers to it.",
-    Stage.DEPRECATED: "It is deprecated, and no app version and no instance refers to it.",
-    Stage.RETIRED: "It is retired, and no instance runs from it.",
+    Stage.DRAFT: "The artifact is a draft that no app version refers to.",
+    Stage.STAGED: "The artifact is staged, and no app version refers to it.",
+    Stage.DEPRECATED: "The artifact is deprecated, and no app version and no instance refers to it.",
+    Stage.RETIRED: "The artifact is retired, and no instance runs from it.",
 }
 
 

@@ -71,7 +71,7 @@ def lint_image(images: Sequence[ImageDocuments]) -> LintReport:
         faults += _manifest_faults(one.manifest)
         document = _config_of(one.config)
         if document is None:
-            faults.append("Its configuration is missing, or is not a JSON object.")
+            faults.append("The configuration of the image is missing, or is not a JSON object.")
             continue
         faults += _config_faults(document, len(one.manifest.get("layers", [])))
         notes += _notes(document)
@@ -81,13 +81,13 @@ def lint_image(images: Sequence[ImageDocuments]) -> LintReport:
 def _manifest_faults(manifest: Mapping[str, Any]) -> Iterator[str]:
     layers = manifest.get("layers", [])
     if not layers:
-        yield "It has no layer."
+        yield "The image has no layers."
     for layer in layers:
         if not _LAYER.fullmatch(str(layer.get("mediaType"))):
             yield f"A layer has the media type {_short(layer.get('mediaType'))}, which hosts cannot unpack."
     config = manifest.get("config", {}).get("mediaType")
     if config not in _CONFIGS:
-        yield f"Its configuration has the media type {_short(config)}: it is not a container image."
+        yield f"The configuration has the media type {_short(config)}: the artifact is not a container image."
 
 
 def _config_of(raw: bytes | None) -> dict[str, Any] | None:
@@ -100,16 +100,16 @@ def _config_of(raw: bytes | None) -> dict[str, Any] | None:
 
 def _config_faults(document: Mapping[str, Any], layers: int) -> Iterator[str]:
     if document.get("os") != "linux":
-        yield f"It is for {_short(document.get('os'))}, and hosts run Linux."
+        yield f"The image is for {_short(document.get('os'))}, and hosts run Linux."
     if not isinstance(document.get("architecture"), str):
-        yield "Its configuration names no architecture."
+        yield "The configuration of the image names no architecture."
     rootfs = document.get("rootfs")
     unpacked = rootfs.get("diff_ids") if isinstance(rootfs, dict) else None
     if not isinstance(unpacked, list) or len(unpacked) != layers or not all(is_digest(one) for one in unpacked):
-        yield f"Its configuration does not name the digests of its {layers} layers."
+        yield f"The configuration of the image does not name the digests of its {layers} layers."
     started = document.get("config") or {}
     if not isinstance(started, dict):
-        yield "Its configuration does not say how it is started."
+        yield "The configuration of the image does not say how the image is started."
         return
     for name in ("Entrypoint", "Cmd"):
         words = started.get(name)
@@ -124,9 +124,9 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     started = document.get("config")
     started = started if isinstance(started, dict) else {}
     if not started.get("Entrypoint") and not started.get("Cmd"):
-        yield "It names no command; the app's manifest must name one."
+        yield "The image names no command; the app's manifest must name one."
     if started.get("User") in (None, "", "0", "root"):
-        yield "It runs as root in its container, unless the app's manifest names a user."
+        yield "The image runs as root in its container, unless the app's manifest names a user."
 
 
 def _short(value: object) -> str:

@@ -56,7 +56,7 @@ def read_key(pem: str) -> TrustedKey:
     try:
         key = serialization.load_pem_public_key(pem.encode())
     except (ValueError, TypeError, binascii.Error) as error:
-        raise Problem("trust_key_refused", "It is not a public key in PEM.") from error
+        raise Problem("trust_key_refused", "The text is not a public key in PEM.") from error
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
         algorithm = f"ecdsa-{key.curve.name}"
     elif isinstance(key, rsa.RSAPublicKey) and key.key_size >= MIN_RSA_BITS:

@@ -169,7 +169,7 @@ def launch_refusals(
         return refusals
     if launch.stage is Stage.CANARY:
         if not in_canary(project_id, digest, launch.canary_percent):
-            message = f"It is a canary for {launch.canary_percent}% of the projects, and this is not one of them."
+            message = f"The artifact is a canary for {launch.canary_percent}% of the projects, and not for this one."
             refusals.append(Refusal("not_in_canary", message))
     elif launch.stage is not Stage.ACTIVE:
         refusals.append(Refusal("artifact_not_active", f"The artifact is {launch.stage}, not active."))

@@ -39,7 +39,9 @@ async def require_upload_limit(tx: Tx, settings: Settings, intent: PublishIntent
         ("tenant", uploads.in_tenant, settings.uploads_per_tenant),
     ):
         if live >= most:
-            raise Problem("too_many_uploads", f"{live} uploads of the {scope} are in progress; at most {most} may be.")
+            raise Problem(
+                "too_many_uploads", f"{live} uploads of the {scope} are in progress; at most {most} are allowed."
+            )
 
 
 class Upload:

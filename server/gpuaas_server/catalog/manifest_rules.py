@@ -111,7 +111,7 @@ def _dependency_circles(components: list[Json]) -> Iterator[Complaint]:
     for index, component in enumerate(components):
         circle = _dependency_circle(component["key"], wants)
         if circle:
-            yield ("components", index, "depends_on"), f"It depends on itself: {' → '.join(circle)}."
+            yield ("components", index, "depends_on"), f"The component depends on itself: {' → '.join(circle)}."
 
 
 def _dependency_circle(start: str, wants: dict[str, list[str]]) -> list[str]:

@@ -238,5 +238,5 @@ def _gpus(manifest: Json, profile: _Profile) -> Iterator[Complaint]:
     layers = [manifest["compatibility"], (profile.component or {}).get("compatibility", {})]
     wanted, least = profile.content.get("gpus", 0), max(layer.get("min_gpu_count", 0) for layer in layers)
     if wanted != "all" and wanted > least:
-        message = f"It needs {wanted} GPUs, but an allocation may have only {least}; raise compatibility.min_gpu_count."
+        message = f"The profile needs {wanted} GPUs, but allocations may have only {least}; raise compatibility.min_gpu_count."
         yield (*profile.path, "gpus"), message

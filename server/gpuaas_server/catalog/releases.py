@@ -62,7 +62,7 @@ async def app_rollback(
 
 async def _take_back(tx: Tx, app: AppRow, version_id: str, reason: str) -> str:
     """Deprecate the canary: no new instance takes it, and those that run it say so."""
-    notice = f"It was rolled back: {reason}"[:500]
+    notice = f"This version was rolled back: {reason}"[:500]
     changes = {"deprecated_at": tx.now, "notice": notice, "retire_at": None, "canary_percent": None}
     return (await queries.version_move(tx.connection, version_id, "deprecated", changes)).id
 

@@ -227,7 +227,7 @@ class CatalogEntry(CatalogApp):
 
 
 class ProvidedAppReport(Body):
-    model_config = examples({"display_name": "Echo", "state": "preparing", "detail": "Its image is being built."})
+    model_config = examples({"display_name": "Echo", "state": "preparing", "detail": "The image is being built."})
 
     display_name: Name
     state: ProvidedState = Field(description=_PROVIDED)

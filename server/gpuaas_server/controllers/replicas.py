@@ -34,7 +34,7 @@ async def controller_heartbeat(
 ) -> HeartbeatAccepted:
     """Count the replica as there. What comes and goes is an event; a thousand heartbeats are none."""
     if body.app not in identity.bound_apps(caller):
-        raise Problem("not_the_controller", f"It is not bound to {body.app}.", {"app": body.app})
+        raise Problem("not_the_controller", f"The service account is not bound to {body.app}.", {"app": body.app})
     row = _replica_row(tx.actor, caller, caller.project_id, body.app, body.replica, body.version, tx.now)
     if body.stopping:
         await queries.replica_gone(tx.connection, row.service_account_id, row.app_slug, row.replica)

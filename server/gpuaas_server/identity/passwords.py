@@ -116,13 +116,13 @@ def weakness(password: str, email: str) -> str | None:
     """Return what is wrong with a new password, or None. It checks the length too, for callers without a schema."""
     plain = password.lower()
     if len(password) < 12:
-        return "It has fewer than 12 characters."
+        return "The password has fewer than 12 characters."
     if len(set(plain)) < 5:
-        return "It repeats a few characters."
+        return "The password repeats a few characters."
     if any(word in plain and len(plain) - len(word) < 8 for word in _COMMON):
-        return "It is close to a common password."
+        return "The password is close to a common password."
     if plain in (email, email.partition("@")[0]):
-        return "It is the account's own name."
+        return "The password is the account's own name."
     return None
 
 

@@ -49,7 +49,7 @@ async def _cancel(
     locked: LockedInstance, operation: OperationRow, reason: str | None, follow: bool = True
 ) -> OperationRow:
     if operation.status == "pending" or operation.phase == PROBING:
-        why = failure("cancelled", f"{locked.tx.actor.name} cancelled it{f': {reason}' if reason else '.'}")
+        why = failure("cancelled", f"{locked.tx.actor.name} cancelled the operation{f': {reason}' if reason else '.'}")
         return await finish_operation(locked, operation, "cancelled", why, follow=follow)
     if operation.cancel_requested_at is not None:
         return operation
@@ -73,7 +73,7 @@ async def operation_force(tx: Tx, caller: Caller, operation_id: str, reason: str
     forced: ForcedDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
     members = members_torn_down(locked, operation)  # as they are before they count as gone
     if operation.status in LIVE:
-        why = failure("operation_forced", f"{tx.actor.name} ended it: {reason}")
+        why = failure("operation_forced", f"{tx.actor.name} ended the operation by force: {reason}")
         changed = await finish_operation(locked, operation, "failed", why, verified=False, forced=forced)
     else:
         changed = await _force_ended(locked, operation, forced)

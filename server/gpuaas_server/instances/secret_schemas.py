@@ -31,7 +31,9 @@ class SecretValue(Body):
         except (binascii.Error, ValueError):
             raise Problem("secret_invalid", f"secrets.{name}: the value is not base64.") from None
         if not 0 < len(found) <= MOST_BYTES:
-            raise Problem("secret_invalid", f"secrets.{name}: the value has {len(found)} bytes; 1 to {MOST_BYTES} fit.")
+            raise Problem(
+                "secret_invalid", f"secrets.{name}: the value has {len(found)} bytes; 1 to {MOST_BYTES} are allowed."
+            )
         return found
 
 

@@ -69,10 +69,10 @@ def decide_verdict(deploy: OperationRow, removal: OperationRow, last_version: st
     if deploy.status != "succeeded":
         return Verdict(False, f"The launch {_ended(deploy)}", deploy.id)
     if last_version != deploy.parameters["version"]:
-        return Verdict(False, f"It was changed to version {last_version} before it was removed.", deploy.id)
+        return Verdict(False, f"The instance was changed to version {last_version} before its removal.", deploy.id)
     if removal.status != "succeeded" or removal.forced is not None:
-        return Verdict(False, f"It became ready, but its removal {_ended(removal)}", removal.id)
-    return Verdict(True, "It became ready on its hosts and was removed; the receipts are clean.", deploy.id)
+        return Verdict(False, f"The instance became ready, but its removal {_ended(removal)}", removal.id)
+    return Verdict(True, "The instance became ready on its hosts and was removed; the receipts are clean.", deploy.id)
 
 
 def _ended(operation: OperationRow) -> str:

@@ -62,7 +62,7 @@ def _require_claimable(tx: Tx, operation: OperationRow, replica: str) -> None:
     lapsed = until is not None and until <= tx.now
     if not (free or own or lapsed) or operation.deadline_at <= tx.now:
         details: dict[str, object] = {"status": operation.status, "replica": operation.replica}
-        raise Problem("operation_claimed", f"It is {operation.status}.", details)
+        raise Problem("operation_claimed", f"The operation is {operation.status}.", details)
 
 
 async def renew_lease(
@@ -117,7 +117,8 @@ def require_lease(
         raise Problem("not_the_controller", "This service account has not claimed the operation.")
     digest = operation.lease_digest if operation.status in LEASED else None
     if digest is None or not secrets.compare_digest(digest, _digest(token)):
-        raise Problem("lease_lost", f"It is {operation.status}.", {"status": operation.status})
+        message = f"The operation is {operation.status}, and the token is not that of its present lease."
+        raise Problem("lease_lost", message, {"status": operation.status})
     if operation.lease_until is None or operation.lease_until <= now or operation.deadline_at <= now:
         raise Problem("lease_lost", "The lease has lapsed, or the deadline has passed.")
     return operation

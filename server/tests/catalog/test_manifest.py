@@ -134,10 +134,10 @@ def test_a_circle_of_dependencies_is_shown() -> None:
     circle = components(
         {"key": "a", "depends_on": ["b"]}, {"key": "b", "depends_on": ["c"]}, {"key": "c", "depends_on": ["a"]}
     )
-    assert ("components[0].depends_on", "It depends on itself: a → b → c → a.") in complaints(circle)
+    assert ("components[0].depends_on", "The component depends on itself: a → b → c → a.") in complaints(circle)
     assert len(complaints(circle)) == 3
     alone = components({"key": "a", "depends_on": ["a"]})
-    assert complaints(alone) == [("components[0].depends_on", "It depends on itself: a → a.")]
+    assert complaints(alone) == [("components[0].depends_on", "The component depends on itself: a → a.")]
 
 
 def test_a_dependency_on_an_unknown_component_is_refused() -> None:

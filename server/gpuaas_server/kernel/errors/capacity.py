@@ -83,7 +83,7 @@ CAPACITY = [
     ErrorKind(
         "source_addresses_needed",
         422,
-        "It is not known from where the certificate will be used",
+        "The addresses from which the certificate will be used are not known",
         "Name the addresses that you will connect from in source_addresses, as the hosts see them.",
     ),
     ErrorKind(

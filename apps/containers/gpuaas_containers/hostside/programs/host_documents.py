@@ -22,7 +22,7 @@ def apply(request):
         raise Failed("document_refused", f"the document has keys beside {sorted(KEYS)}")
     for file in document["write_files"]:
         if file["owner"] != "root:root":
-            raise Failed("document_refused", "a file is not root's")
+            raise Failed("document_refused", "a file does not belong to root")
         os.makedirs(os.path.dirname(file["path"]), mode=0o755, exist_ok=True)
         write_file(file["path"], file["content"].encode(), int(file["permissions"], 8))
     if not request["restart"] and is_active(request["unit"]) and started_with(request) == request["fingerprint"]:
