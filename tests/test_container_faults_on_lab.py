@@ -2,6 +2,7 @@
 
 import io
 import re
+import socket
 import tarfile
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 ONE, TWO, SLOW, HUGE, CROWDED, ESCAPING = "1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0", "6.0.0"
+STALLED = "7.0.0"
 PLACE = "gpuaas_containers.controller:Containers"
 STORAGE = "/var/lib/containers"
 ESCAPED, SUID = "gpuaas-escaped", "gpuaas-suid"
@@ -296,4 +298,25 @@ def test_a_pull_that_is_denied_or_gets_another_image_is_told_apart(
             host.run(["umount", "--lazy", "/var/lib/containers"])
         lab.succeeds(lab.operate(instance, "deploy"))
         lab.torn_down(instance)
+        _stalls(lab, changes)
     assert engine_lists(host) == NOTHING
+
+
+def _stalls(lab: ContainerLab, changes: dict[str, object]) -> None:
+    """A registry that takes connections and never answers holds the host until the start's own deadline, and then nothing."""
+    with socket.socket(type=socket.SOCK_DGRAM) as to_host:
+        to_host.connect((lab.hosts[0].address, 9))
+        own_address = to_host.getsockname()[0]
+    lab.release(STALLED, web_image("hello"), {"start_timeout_seconds": 30})
+    with socket.create_server((own_address, 0)) as listener:
+        registry = f"{own_address}:{listener.getsockname()[1]}"
+        instance, deploy = lab.launch("stalled", STALLED)
+        reference = f"{registry}/web@{lab.instance(instance).digest}"
+        changes |= {"registry": registry, "reference": reference, "tls": False, "trust": ()}
+        failed = lab.fails(deploy, "container_start_timeout")
+        assert failed.failure is not None
+        assert ("was not checked and pulled in" in failed.failure.message, failed.failure.retryable) == (True, True)
+        assert lab.hosts[0].run(["pgrep", "-f", "podman pull"], check=False).stdout == ""
+    changes.clear()
+    lab.succeeds(lab.operate(instance, "deploy"))
+    lab.torn_down(instance)

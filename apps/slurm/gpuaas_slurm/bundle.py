@@ -33,15 +33,18 @@ def missing(host_status: Path) -> list[str]:
 
 def build(host_status: Path, target: Path) -> str:
     """Writes the file and returns its digest."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new = target.with_name(f"{target.name}.new")  # what is at the target is whole, also after a kill
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # the account _apt writes here
         subprocess.run(["apt-get", "-q", "download", *missing(host_status)], cwd=folder, check=True, stdout=sys.stderr)
         packages = sorted(Path(folder).glob("*.deb"))
         index = "\n".join(_entry(one) for one in packages)
-        with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
+        with tarfile.open(new, "w", format=tarfile.PAX_FORMAT) as archive:
             _add(archive, "Packages", index.encode())
             for one in packages:
                 _add(archive, one.name, one.read_bytes())
+    new.replace(target)
     return f"sha256:{hashlib.sha256(target.read_bytes()).hexdigest()}"
 
 

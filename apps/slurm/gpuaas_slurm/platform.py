@@ -1,6 +1,7 @@
 """Slurm as one of the platform's own apps: what its package publishes and runs, see `gpuaas_sdk.platform_apps`.
 
-The packages that hosts install are not in the Python package: `gpuaas-slurm-bundle` builds them for the hosts' release.
+The packages that hosts install are not in the Python package. Where the dpkg status of a host is known, the platform builds
+their bundle by itself (`prepare`); elsewhere `gpuaas-slurm-bundle` does, on a machine of the hosts' release.
 """
 
 import hashlib
@@ -16,17 +17,17 @@ from pathlib import Path
 from gpuaas_sdk.platform_apps import AppNotReady, PlatformApp
 
 BUNDLE = Path("/var/lib/gpuaas-slurm/slurm.tar")
+HOST_STATUS = Path("/var/lib/gpuaas-slurm/host-status")
 PROGRAM = "slurmctld"
 
 
 def platform_app() -> PlatformApp:
-    """Returns the app, if its packages are at GPUAAS_SLURM_BUNDLE (default: /var/lib/gpuaas-slurm/slurm.tar)."""
+    """Returns the app, if its packages are at GPUAAS_SLURM_BUNDLE (default: /var/lib/gpuaas-slurm/slurm.tar), or else the
+    command that builds them for hosts of the dpkg status at GPUAAS_SLURM_HOST_STATUS (default: host-status, beside it).
+    """
     bundle = Path(os.environ.get("GPUAAS_SLURM_BUNDLE") or BUNDLE)
     if not bundle.is_file():
-        raise AppNotReady(
-            f"There are no packages at {bundle}. Build them: `gpuaas-slurm-bundle --host-status STATUS {bundle}`, where STATUS"
-            " is the dpkg status of a host without apps."
-        )
+        return PlatformApp(title="Slurm", prepare=_bundle_command(bundle))
     return PlatformApp(
         manifest=files("gpuaas_slurm").joinpath("manifest.yaml").read_text(),
         artifact=bundle,
@@ -36,6 +37,17 @@ def platform_app() -> PlatformApp:
         # Each added worker is an operation of its own, and most of its time is waiting for the host.
         environment={"GPUAAS_CONCURRENCY": "32"},
     )
+
+
+def _bundle_command(bundle: Path) -> tuple[str, ...]:
+    """Return the command that builds the bundle from this machine's apt sources; it must be of the hosts' release."""
+    status = Path(os.environ.get("GPUAAS_SLURM_HOST_STATUS") or HOST_STATUS)
+    if not status.is_file() or shutil.which("apt-get") is None:
+        raise AppNotReady(
+            f"There are no packages at {bundle}. On a machine of the hosts' Debian release, put the dpkg status of a host"
+            f" without apps at {status}, or build them there: `gpuaas-slurm-bundle --host-status STATUS {bundle}`."
+        )
+    return (sys.executable, "-m", "gpuaas_slurm.bundle", "--host-status", str(status), str(bundle))
 
 
 def check_bundle(bundle: Path) -> Mapping[str, str]:
