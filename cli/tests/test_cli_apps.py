@@ -19,7 +19,7 @@ artifact:
   kind: controller
   digest: {digest}
 compatibility:
-  shapes: [baremetal, gpu_slice]
+  requires_capacity_shape: [baremetal, gpu_slice]
 components:
   - key: head
     min: 1

@@ -27,7 +27,7 @@ display_name: Echo
 version: {version}
 runtime_version: "1.0"
 artifact: {{kind: controller, digest: "{digest}"}}
-compatibility: {{shapes: [gpu_slice]}}
+compatibility: {{requires_capacity_shape: [gpu_slice]}}
 shared_secrets: true
 secrets:
   - {{key: token, source: given, required: false}}

@@ -19,7 +19,7 @@ display_name: Notes
 version: 1.0.0
 runtime_version: "1"
 artifact: {kind: controller, digest: "{digest}"}
-compatibility: {shapes: [gpu_slice]}
+compatibility: {requires_capacity_shape: [gpu_slice]}
 tenant_scope: true
 components:
   - {key: head, min: 1, max: 1}

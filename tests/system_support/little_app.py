@@ -91,7 +91,7 @@ def _manifest(slug: str, digest: str) -> str:
             "version": "1.0.0",
             "runtime_version": "1",
             "artifact": {"kind": "controller", "digest": digest},
-            "compatibility": {"shapes": ["baremetal", "gpu_slice"], "min_gpu_count": 1},
+            "compatibility": {"requires_capacity_shape": ["baremetal", "gpu_slice"], "min_gpu_count": 1},
             "components": [{"key": "server", "min": 1, "max": 4}],
             "footprint": FOOTPRINT,
             "metering": [METERED],

@@ -88,7 +88,10 @@ def test_the_variant_differs_in_what_it_runs_on_and_in_nothing_else() -> None:
         "ui",
     }
     assert (gpu["runtime_profile"]["gpus"], cpu["runtime_profile"].get("gpus")) == ("all", None)
-    assert (gpu["compatibility"]["min_gpu_count"], cpu["compatibility"]) == (1, {"shapes": ["baremetal"]})
+    assert (gpu["compatibility"]["min_gpu_count"], cpu["compatibility"]) == (
+        1,
+        {"requires_capacity_shape": ["baremetal"]},
+    )
     launchers = [dict(required_recipe(app).own_files())["opt/launch/launch.py"] for app in ("vllm", "vllm-cpu")]
     assert launchers == [LAUNCH / "launch.py"] * 2
 

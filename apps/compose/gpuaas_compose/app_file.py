@@ -29,7 +29,7 @@ _FIELDS = (
     "category",
     "keywords",
     "documentation_url",
-    "shapes",
+    "requires_capacity_shape",
     "allocations",
     "inputs",
     "endpoints",
@@ -170,12 +170,12 @@ class _FieldReader:
         return found
 
     def shapes(self) -> tuple[str, ...]:
-        if "shapes" not in self.given:
+        if "requires_capacity_shape" not in self.given:
             return ()
-        shapes = self.reader.sequence(("shapes",), self.given["shapes"])
+        shapes = self.reader.sequence(("requires_capacity_shape",), self.given["requires_capacity_shape"])
         for index, shape in enumerate(shapes):
             if shape not in _SHAPES:
-                self.reader.refuse(("shapes", index), f"A shape must be {' or '.join(_SHAPES)}.")
+                self.reader.refuse(("requires_capacity_shape", index), f"A shape must be {' or '.join(_SHAPES)}.")
         return tuple(str(shape) for shape in shapes if shape in _SHAPES)
 
     def allocations(self) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ _NO_INPUTS: Json = {"type": "object", "additionalProperties": False, "properties
 def manifest_of(app: AppFile, services: Sequence[Service]) -> Json:
     """Return the manifest as data. The version's artifact is the first service's image; the others are named in profiles."""
     layout = Layout(app, tuple(services))
-    compatibility: Json = {"shapes": list(app.shapes)} if app.shapes else {}
+    compatibility: Json = {"requires_capacity_shape": list(app.shapes)} if app.shapes else {}
     if layout.is_spread:
         compatibility["requires_node_network"] = True
     manifest: Json = {

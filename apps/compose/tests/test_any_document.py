@@ -84,7 +84,7 @@ FIELDS = [
     "slug",
     "version",
     "keywords",
-    "shapes",
+    "requires_capacity_shape",
     "allocations",
     "inputs",
     "endpoints",

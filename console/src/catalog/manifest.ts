@@ -2,7 +2,7 @@
 import type { Schema } from "../forms/schema";
 
 export interface Compatibility {
-  shapes?: string[];
+  requires_capacity_shape?: string[];
   min_gpu_count?: number;
   max_gpu_count?: number;
   requires_exclusive_node?: boolean;
@@ -72,7 +72,7 @@ export function secretsOf(manifest: Manifest): Schema {
 /** What an allocation must be, in words. */
 export function demands(compatibility: Compatibility | undefined): string[] {
   if (!compatibility) return [];
-  const { shapes, min_gpu_count: least, max_gpu_count: most } = compatibility;
+  const { requires_capacity_shape: shapes, min_gpu_count: least, max_gpu_count: most } = compatibility;
   return [
     shapes?.length ? `runs on ${shapes.map(shapeName).join(" or ")}` : "",
     least ? `at least ${least} GPUs` : "",

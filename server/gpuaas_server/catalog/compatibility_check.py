@@ -112,8 +112,8 @@ def _of_members(manifest: Manifest, placements: Sequence[PlacementFacts]) -> Ite
 def _misfits(layer: Compatibility, requested: PlacementFacts) -> Iterator[Refusal]:
     where = (requested.component_key, requested.allocation_id)
     name, gpus = requested.allocation_id, requested.gpu_count
-    if layer.shapes and requested.shape not in layer.shapes:
-        wanted = " or ".join(layer.shapes)
+    if layer.requires_capacity_shape and requested.shape not in layer.requires_capacity_shape:
+        wanted = " or ".join(layer.requires_capacity_shape)
         yield Refusal("shape_unsupported", f"{name} is {requested.shape}; the app runs on {wanted}.", *where)
     if layer.requires_exclusive_node and requested.shape != "baremetal":
         yield Refusal("exclusive_node_required", f"{name} shares its node with other allocations.", *where)

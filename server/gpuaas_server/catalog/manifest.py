@@ -27,9 +27,9 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """What an allocation must be. `shapes` empty: any."""
+    """What an allocation must be. `requires_capacity_shape` empty: any."""
 
-    shapes: tuple[str, ...] = ()
+    requires_capacity_shape: tuple[str, ...] = ()
     min_gpu_count: int = 0
     max_gpu_count: int | None = None
     requires_exclusive_node: bool = False
@@ -208,7 +208,10 @@ def from_document(document: ManifestDocument) -> Manifest:
 
 
 def _compatibility(item: Json) -> Compatibility:
-    return Compatibility(**{**item, "shapes": tuple(item.get("shapes", ()))})
+    """Read it. Versions that an earlier release registered say `shapes` for `requires_capacity_shape`."""
+    said = {**item}
+    shapes = said.pop("requires_capacity_shape", said.pop("shapes", ()))
+    return Compatibility(**said, requires_capacity_shape=tuple(shapes))
 
 
 def _component(item: ComponentDocument) -> Component:

@@ -87,8 +87,8 @@ def _shapes(manifest: Json) -> Iterator[Complaint]:
         if "compatibility" in component
     ]
     for path, layer in layers if manifest["artifact"]["kind"] == "launchable" else ():
-        if "baremetal" not in layer.get("shapes", ("baremetal",)):
-            yield (*path, "shapes"), "Containers run on whole hosts only; add baremetal."
+        if "baremetal" not in layer.get("requires_capacity_shape", ("baremetal",)):
+            yield (*path, "requires_capacity_shape"), "Containers run on whole hosts only; add baremetal."
 
 
 def _images(manifest: Json, profiles: Sequence[_Profile]) -> Iterator[Complaint]:

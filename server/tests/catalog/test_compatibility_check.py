@@ -43,7 +43,9 @@ def test_a_placement_that_fits_is_not_refused() -> None:
 
 
 def test_all_reasons_are_returned_together() -> None:
-    manifest = manifest_of(compatibility={"shapes": ["baremetal"], "min_gpu_count": 2, "max_gpu_count": 4})
+    manifest = manifest_of(
+        compatibility={"requires_capacity_shape": ["baremetal"], "min_gpu_count": 2, "max_gpu_count": 4}
+    )
     placements = [
         placement("node", "alc_a", state="releasing", shape="gpu_slice", gpu_count=1, busy_with="ins_other"),
         placement("node", "alc_b", project_id="prj_b"),
@@ -189,7 +191,7 @@ MANIFESTS = st.sampled_from(
         placed("own_node"),
         placed("own_allocation"),
         manifest_of(compatibility={"requires_node_network": True, "min_gpu_count": 1}),
-        manifest_of(compatibility={"shapes": ["baremetal"], "requires_exclusive_node": True}),
+        manifest_of(compatibility={"requires_capacity_shape": ["baremetal"], "requires_exclusive_node": True}),
     ]
 )
 SITUATION = (MANIFESTS, st.lists(WISHES, max_size=6), st.lists(MEMBERS, max_size=4), st.booleans())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.catalog.manifest import Component, Port, digests_of, host_probes, parse
+from gpuaas_server.catalog.manifest import Component, Port, digests_of, from_document, host_probes, parse
 from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.catalog.yaml_text import read
 from gpuaas_server.kernel.errors import Problem
@@ -157,13 +157,19 @@ def test_counts_that_cannot_be_are_refused() -> None:
     assert complaints(many)[0][0] == "components"
 
 
+def test_a_version_that_was_registered_with_the_word_shapes_keeps_what_it_requires() -> None:
+    known = {**document(), "compatibility": {"shapes": ["gpu_slice"], "min_gpu_count": 1}}
+    assert from_document(known).compatibility.requires_capacity_shape == ("gpu_slice",)  # type: ignore[arg-type]
+    assert "shapes" in complaints(known)[0][1], "a new one says requires_capacity_shape"
+
+
 def test_a_compatibility_that_nothing_has_is_refused() -> None:
     none = {"min_gpu_count": 4, "max_gpu_count": 2}
     assert [path for path, _ in complaints({**document(), "compatibility": none})] == ["compatibility"]
-    shared = {"shapes": ["gpu_slice"], "requires_exclusive_node": True}
+    shared = {"requires_capacity_shape": ["gpu_slice"], "requires_exclusive_node": True}
     assert [path for path, _ in complaints({**document(), "compatibility": shared})] == ["compatibility"]
-    apart = components({"key": "a", "compatibility": {"shapes": ["baremetal"]}})
-    apart["compatibility"] = {"shapes": ["gpu_slice"]}
+    apart = components({"key": "a", "compatibility": {"requires_capacity_shape": ["baremetal"]}})
+    apart["compatibility"] = {"requires_capacity_shape": ["gpu_slice"]}
     assert complaints(apart) == [("components[0].compatibility", "No shape of allocation is left.")]
 
 

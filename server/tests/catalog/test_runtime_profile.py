@@ -169,12 +169,12 @@ def test_a_wrong_value_is_refused_at_its_place(field: str, value: object, place:
 
 
 def test_a_launchable_version_that_takes_slices_only_is_refused() -> None:
-    slices = {"shapes": ["gpu_slice"], "min_gpu_count": 1}
+    slices = {"requires_capacity_shape": ["gpu_slice"], "min_gpu_count": 1}
     found = _faults(_manifest(PROFILE, compatibility=slices))
-    assert found == {"compatibility.shapes": "Containers run on whole hosts only; add baremetal."}
+    assert found == {"compatibility.requires_capacity_shape": "Containers run on whole hosts only; add baremetal."}
     assert parse(text_of(_manifest(PROFILE, "oci", compatibility=slices))).runtime_profile
     components = [{"key": "head", "min": 1, "max": 1, "compatibility": slices}]
-    assert "components[0].compatibility.shapes" in _faults(_manifest(PROFILE, components=components))
+    assert "components[0].compatibility.requires_capacity_shape" in _faults(_manifest(PROFILE, components=components))
 
 
 def test_names_paths_and_ports_are_used_once() -> None:
@@ -192,7 +192,7 @@ def test_names_paths_and_ports_are_used_once() -> None:
 
 def test_all_gpus_fit_every_allocation_and_a_number_must_be_guaranteed() -> None:
     assert parse(text_of(_manifest({**PROFILE, "gpus": "all"}))).runtime_profile
-    enough = {"shapes": ["baremetal"], "min_gpu_count": 8}
+    enough = {"requires_capacity_shape": ["baremetal"], "min_gpu_count": 8}
     assert parse(text_of(_manifest({**PROFILE, "gpus": 8}, compatibility=enough))).runtime_profile
 
 

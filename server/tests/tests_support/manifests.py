@@ -20,7 +20,7 @@ artifact:
   kind: controller
   digest: {DIGEST}
 compatibility:
-  shapes: [baremetal, gpu_slice]
+  requires_capacity_shape: [baremetal, gpu_slice]
   min_gpu_count: 1
 max_members: 9
 components:
