@@ -68,7 +68,9 @@ def _compatibility(path: Path, layers: list[Json]) -> Iterator[Complaint]:
     high = min(layer.get("max_gpu_count", 64) for layer in layers)
     if low > high:
         yield path, f"No allocation has at least {low} and at most {high} GPUs."
-    shapes = set.intersection(*(set(layer.get("requires_capacity_shape", ("baremetal", "gpu_slice"))) for layer in layers))
+    shapes = set.intersection(
+        *(set(layer.get("requires_capacity_shape", ("baremetal", "gpu_slice"))) for layer in layers)
+    )
     if not shapes:
         yield path, "No shape of allocation is left."
     elif "baremetal" not in shapes and any(layer.get("requires_exclusive_node") for layer in layers):
