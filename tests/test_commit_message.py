@@ -1,6 +1,7 @@
 """A commit says in its subject what it does, in the imperative, and in its body why; the hook of pre-commit insists."""
 
 import os
+import re
 import shutil
 import subprocess
 from importlib.machinery import SourceFileLoader
@@ -76,11 +77,65 @@ def test_only_a_small_change_needs_no_body(tool: ModuleType, message: str, chang
     assert (tool.find_faults(message, changed_lines) == []) == good
 
 
+def run_in(checkout: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    who = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "CI": ""}
+    environment = {**os.environ, **who, **own, **more}
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository with a commit on main, and the tools."""
+    root = tmp_path / "checkout"
+    (root / "tools").mkdir(parents=True)
+    for tool in (TOOL, TOOL.with_name("commit-hook")):
+        shutil.copy(tool, root / "tools")
+    for command in (
+        ["git", "init", "-q", "-b", "main"],
+        ["git", "commit", "-q", "--allow-empty", "-m", "first, of old"],
+    ):
+        assert run_in(root, *command).returncode == 0
+    return root
+
+
+def test_setup_has_git_check_the_message_of_each_commit(checkout: Path) -> None:
+    assert run_in(checkout, "tools/commit-hook").returncode == 0
+    commit = ["git", "commit", "--allow-empty", "-m"]
+    refused = run_in(checkout, *commit, "Added notes")
+    assert (refused.returncode != 0, "'added'" in refused.stderr) == (True, True)
+    assert run_in(checkout, *commit, "Add notes").returncode == 0
+    (checkout / "tools/commit-message").unlink()  # as in a version that has none
+    assert run_in(checkout, *commit, "Added notes").returncode == 0
+
+
+def test_setup_leaves_a_hook_that_is_there_and_installs_none_for_ci(checkout: Path) -> None:
+    hook = checkout / ".git/hooks/commit-msg"
+    assert run_in(checkout, "tools/commit-hook", CI="true").returncode == 0
+    assert not hook.exists()
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\n# mine\n")
+    assert run_in(checkout, "tools/commit-hook").returncode == 0
+    assert "mine" in hook.read_text()
+
+
+def test_lint_checks_the_subjects_of_what_is_not_on_main_yet(checkout: Path) -> None:
+    check = ["tools/commit-message", "--branch"]
+    assert run_in(checkout, *check).returncode == 0  # what is on main stays as it is
+    assert run_in(checkout, "git", "switch", "-q", "-c", "work").returncode == 0
+    for subject in ("Add a lane", "Merge branch 'other'", "w" * 73):
+        assert run_in(checkout, "git", "commit", "-q", "--allow-empty", "-m", subject).returncode == 0
+    found = run_in(checkout, *check)
+    assert found.returncode != 0
+    assert "72 characters; it has 73" in found.stderr
+    assert all(re.match("[0-9a-f]+: ", line) for line in found.stderr.splitlines())
+    assert run_in(checkout, "git", "branch", "-D", "main").returncode == 0
+    assert run_in(checkout, *check).returncode == 0  # nothing to compare with
+
+
 def test_git_refuses_a_commit_with_a_bad_message(tmp_path: Path) -> None:
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        who = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        environment = {**os.environ, **who, "PRE_COMMIT_HOME": str(tmp_path / "home"), "SKIP": "words"}
-        return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=120)
+        return run_in(checkout, *command, PRE_COMMIT_HOME=str(tmp_path / "home"), SKIP="words")
 
     checkout = tmp_path / "checkout"
     (checkout / "tools").mkdir(parents=True)
