@@ -87,7 +87,7 @@ class AllocationRecord:
 
 
 class AllocationLedger:
-    """One file per allocation; thread-safe. The files are read once at the start. Afterwards memory counts, so a tenant
+    """Keeps a file per allocation; thread-safe. The files are read once at the start. Afterwards memory counts, so a tenant
     who deletes a file cannot make a running agent forget the allocation.
     """
 

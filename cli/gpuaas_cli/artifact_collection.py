@@ -16,7 +16,7 @@ COLUMNS: list[Column[GarbageArtifact]] = [
 
 
 def collect_artifacts(session: Session, project: str, reason: str | None, *, dry_run: bool, yes: bool) -> None:
-    """Print what is due, and delete it unless this is a dry run."""
+    """Print the artifacts that are due, and delete them unless this is a dry run."""
     found = list(session.client.artifacts.garbage(project))
     due = [one for one in found if one.due]
     total = f"{len(due)} artifacts with {sum(one.size_bytes for one in due)} bytes"

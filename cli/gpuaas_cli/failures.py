@@ -14,7 +14,7 @@ from gpuaas_sdk import GpuaasError, Problem
 
 
 class ExitCode(IntEnum):
-    """Documented in the reference; scripts depend on them."""
+    """The exit statuses of the command. They are documented in the reference, and scripts depend on them."""
 
     OK = 0
     FAILED = 1

@@ -66,7 +66,7 @@ class Denied(GpuaasError):
 
 
 class NotFound(GpuaasError):
-    """It does not exist, or this caller cannot see it."""
+    """The resource does not exist, or this caller cannot see it."""
 
 
 class Conflict(GpuaasError):
@@ -74,7 +74,7 @@ class Conflict(GpuaasError):
 
 
 class CapacityRefused(Conflict):
-    """There is no room for it: capacity, fragmentation, blocked slots, SKU or quota. `code` says which."""
+    """There is no room for what was requested: capacity, fragmentation, blocked slots, SKU or quota. `code` says which."""
 
 
 class RateLimited(GpuaasError):

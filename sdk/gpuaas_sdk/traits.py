@@ -24,7 +24,7 @@ class InstanceMemberTraits:
 
 
 class ControllerMemberTraits(InstanceMemberTraits):
-    """The same name, as handlers see it."""
+    """Gives the members of a handler the same `name`."""
 
 
 class OperationTraits:

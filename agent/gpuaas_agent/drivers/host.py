@@ -42,7 +42,7 @@ _BASELINE_SECONDS = 600.0
 
 
 class HostDriver:
-    """One lock guards the baseline, which is recorded while the host is idle; a provision waits for it."""
+    """Serves whole hosts. One lock guards the baseline, which is recorded while the host is idle; a provision waits for it."""
 
     def __init__(self, config: Config, ledger: AllocationLedger) -> None:
         self._config = config

@@ -38,7 +38,7 @@ _NO_ADDRESS = ipaddress.IPv4Interface("0.0.0.0/32")
 
 
 class LabContainerDriver:
-    """A lock guards the choice of an address; the ledger is the list of addresses in use."""
+    """Serves slices as lab containers. A lock guards the choice of an address; the ledger is the list of addresses in use."""
 
     def __init__(self, config: Config, ledger: AllocationLedger) -> None:
         self._config = config

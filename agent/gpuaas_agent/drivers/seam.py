@@ -60,7 +60,7 @@ class Plan:
 
 
 class Driver(Protocol):
-    """Every step of every plan must be repeatable after a crash at any point."""
+    """Plans the tasks of one shape. Every step of every plan must be repeatable after a crash at any point."""
 
     def prepare(self, context: TaskContext) -> None:
         """Make the host ready for allocations; called at the agent's start."""

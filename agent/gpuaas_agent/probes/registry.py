@@ -39,7 +39,7 @@ class Watch:
 
 
 class ProbeRegistry:
-    """Thread-safe. `changed` is called with the id of a member when one of its probes has news."""
+    """Runs all probes; thread-safe. `changed` is called with the id of a member when one of its probes has news."""
 
     def __init__(self, changed: Callable[[str], None] = lambda _: None) -> None:
         self._changed = changed
@@ -85,7 +85,7 @@ class ProbeRegistry:
         return len(doomed)
 
     def reports(self, member_ids: Iterable[str] | None = None) -> list[MemberReport]:
-        """Return what there is to say of these members, or of all."""
+        """Return the probe reports of these members, or of all."""
         with self._lock:
             wanted = self._watches if member_ids is None else [one for one in member_ids if one in self._watches]
             found = [self._watches[member_id].wire() for member_id in wanted]

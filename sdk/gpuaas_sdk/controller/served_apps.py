@@ -24,7 +24,7 @@ def title_of(app: AppController) -> str:
 
 @dataclass
 class ServedApps:
-    """The slugs of the apps of one replica. Nothing polls for them: whoever learns that they may have changed refreshes."""
+    """The slugs of the apps of one replica. Code that learns that they may have changed calls `refresh`."""
 
     app: AppController
     client: ControllerClient

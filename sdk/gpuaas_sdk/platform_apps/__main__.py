@@ -67,7 +67,7 @@ async def _require_account(api: AsyncClient, credentials: ServiceAccountCredenti
 
 
 def _tell_end(task: "asyncio.Task[None]") -> None:
-    """Say what nobody expected. The other apps go on."""
+    """Log an unexpected end of one app. The other apps go on."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("%s is not provided any more: %s", task.get_name(), type(error).__name__, exc_info=error)
 

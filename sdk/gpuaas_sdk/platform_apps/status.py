@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class AppStatus:
-    """`name` is that of the package's entry point, `display_name` how people know the app."""
+    """Reports the state of one app. `name` is that of the package's entry point, `display_name` how people know the app."""
 
     api: AsyncClient
     project_id: str

@@ -78,7 +78,7 @@ async def certificates_revoke(
 async def holder_certificates_revoke(
     connection: Connection, project_id: str | None, issued_to: str, now: datetime
 ) -> list[RevokedCertificate]:
-    """Revoke what the holder has in one project, or everywhere."""
+    """Revoke the holder's certificates in one project, or everywhere."""
     return await fetch_all(
         connection,
         RevokedCertificate,
@@ -92,7 +92,7 @@ async def holder_certificates_revoke(
 async def holder_grants_revoke(
     connection: Connection, project_id: str | None, granted_to: str, now: datetime
 ) -> list[GrantRow]:
-    """Revoke what the holder has in one project, or everywhere."""
+    """Revoke the holder's grants in one project, or everywhere."""
     return await fetch_all(
         connection,
         GrantRow,

@@ -125,7 +125,7 @@ async def inspect_artifact(platform: Platform, checked: CheckSnapshot) -> tuple[
 
 
 def _mismatch(sentence: str) -> tuple[Findings, LintReport]:
-    """Return what is found of an artifact that is not what it was published as."""
+    """Return findings that say, in `sentence`, how the bytes differ from what was published."""
     return Findings(sentence, 0, frozenset()), LintReport((sentence,))
 
 

@@ -19,7 +19,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """All parts have `part_bytes`, but the last may have fewer."""
+    """How an upload is cut: all parts have `part_bytes`, but the last may have fewer."""
 
     size_bytes: int
     part_bytes: int

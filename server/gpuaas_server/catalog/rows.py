@@ -143,7 +143,7 @@ class ProvidedAppRow:
 
 @dataclass(frozen=True, slots=True)
 class EntitlementRow:
-    """`e` is the entitlement in a join, `a` the app."""
+    """An entitlement. `e` is the entitlement in a join, `a` the app."""
 
     id: str
     tenant_id: str

@@ -40,7 +40,7 @@ class ConsoleFile:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """`page` is index.html, for every path that is a page's; None: the console was not built."""
+    """The built console. `page` is index.html, for every path that is a page's; None: the console was not built."""
 
     files: Mapping[str, ConsoleFile]
     page: str | None

@@ -52,7 +52,7 @@ async def controller_binding_list(connection: Connection, caller: Caller, page: 
 
 
 async def controller_binding_delete(tx: Tx, project_id: str, binding_id: str) -> None:
-    """End it for all tenants at once: the leases of their operations end too."""
+    """End the binding for all tenants at once; the leases of their operations end, too."""
     row = await queries.binding_delete(tx.connection, project_id, binding_id)
     if row is None:
         raise not_found("controller binding", binding_id)

@@ -48,7 +48,7 @@ class ConsentRow:
     to_platform: bool = False  # only to the platform's controllers of kinds
 
     def reaches(self, binding: BindingRow) -> bool:
-        """Tell whether it was given to the controller of this binding too."""
+        """Tell whether the consent also covers the controller of this binding."""
         return not self.to_platform or binding.kind_binding_id is not None
 
     def covers(self, project_id: str) -> bool:

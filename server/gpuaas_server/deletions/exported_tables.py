@@ -5,7 +5,7 @@ from gpuaas_server.kernel.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExportedTable:
-    """`kind` is what a line calls it. `where` picks by the place (`%(place)s`), or, of a child, by its parents (`%(ids)s`).
+    """A table to export. `kind` names it. `where` picks by the place (`%(place)s`), or, of a child, by its parents (`%(ids)s`).
 
     `key` orders the rows, and is what the next page is asked by.
     """

@@ -9,7 +9,7 @@ from gpuaas_server.kernel.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`where` picks the rows of the place (`%(place)s`); `children` are (table, column that names the row's id).
+    """A table to purge. `where` picks the rows of the place (`%(place)s`); `children` are (table, column with the row's id).
 
     `instead`: the rows stay, and this is set in them; `kept` names their other columns. A new column goes into one of the two:
     what people wrote into `instead`, what a bill or a proof needs into `kept`. Conditions leave out what lives: it is never

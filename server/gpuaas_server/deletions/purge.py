@@ -62,7 +62,7 @@ async def purge_project(tx: Tx, settings: Settings, project_id: str, portion: in
 
 
 async def _stores_obstacle(tx: Tx, project_id: str, of_artifacts: int, of_secrets: int) -> DeletionObstacle:
-    """Name what is still in a store, and the store's last refusal."""
+    """Return what keeps the purge waiting: bytes that are still in a store, with the store's last refusal."""
     error = await queries.store_error(tx.connection, project_id, _STORE_WORK)
     what, count, words = (
         ("artifacts", of_artifacts, "artifact(s) or upload(s) of the project whose bytes are not removed")

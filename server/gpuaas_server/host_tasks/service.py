@@ -57,7 +57,7 @@ EXPIRY_GRACE = timedelta(seconds=60)
 
 
 def topic(node_id: str) -> str:
-    """Return what wakes the agent of a node: it waits for tasks."""
+    """Return the wake-up that the agent of a node waits for while it has no tasks."""
     return f"task:{node_id}"
 
 

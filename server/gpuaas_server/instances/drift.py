@@ -113,7 +113,7 @@ def decide(view: DriftView, now: datetime) -> DriftStep:
 
 
 def _noticed(view: DriftView, now: datetime) -> tuple[Drift, tuple[str, ...]]:
-    """Bring what is kept in line with what is found."""
+    """Return the stored drift, updated with what was found now, and the events about the difference."""
     drift, found = view.drift, () if view.policy == "off" else tuple(view.found)
     if not found:
         if drift.noticed_at is None:

@@ -24,7 +24,7 @@ def is_attempt(locked: LockedInstance, operation: OperationRow) -> bool:
 
 
 async def apply_step(locked: LockedInstance, step: DriftStep) -> None:
-    """Keep what was decided, and start the reconcile if that is it."""
+    """Store the decision, and start a reconcile if it is one."""
     for name in step.events:
         locked.add_event(name, **_facts(step.drift))
     decided = step.drift

@@ -30,7 +30,7 @@ class ObstacleDocument(TypedDict):
 
 
 class DriftDocument(TypedDict):
-    """Times are texts, as JSON has no others."""
+    """Drift as a JSON column keeps it. Times are texts, since JSON has no type for them."""
 
     revision: int  # of the work row that decides; an older one is ignored
     noticed_at: str | None  # null: there is no drift

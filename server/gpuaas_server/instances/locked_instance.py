@@ -68,7 +68,7 @@ class LockedInstance:
 
     @classmethod
     def of(cls, tx: Tx, row: InstanceRow, members: Sequence[MemberRow]) -> "LockedInstance":
-        """Build it from rows that this transaction has locked."""
+        """Make a LockedInstance from rows that this transaction has locked."""
         return cls(tx, row, {member.id: member for member in members})
 
     @property

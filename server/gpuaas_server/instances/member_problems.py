@@ -12,7 +12,7 @@ REPORTED_CODES = frozenset({"member_failed", "member_degraded"})
 
 @dataclass(frozen=True, slots=True)
 class MemberProblem:
-    """`health` is the best that a member with such a problem can be."""
+    """A problem of a member. `health` is the best that a member with it can be."""
 
     code: str
     health: HealthStatus

@@ -35,7 +35,7 @@ async def probed_members(connection: Connection, node_id: str, member_ids: Seque
 
 
 async def members_elsewhere(connection: Connection, node_id: str, member_ids: Sequence[str]) -> list[str]:
-    """Find those of the members that live on other nodes."""
+    """Return the ids of those members that live on other nodes."""
     return await fetch_values(
         connection,
         str,

@@ -228,7 +228,7 @@ async def ids_with_artifact(
 
 
 async def ids_with_version(connection: Connection, version_id: str, after: str, limit: int) -> list[str]:
-    """Find those that run this version, or could return to it."""
+    """Return the ids of instances that run this version, or could return to it."""
     return await fetch_values(
         connection,
         str,

@@ -12,7 +12,7 @@ def _no_roles(project_id: str | None) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The gate makes one for each admitted call; services ask it what an answer may offer and show."""
+    """Who makes a call. The gate makes one for each admitted call; services ask it what an answer may offer and show."""
 
     id: str = ""
     tenant_id: str = ""  # of the project or tenant in the path; empty for platform paths

@@ -16,7 +16,7 @@ def as_json(value: object) -> str:
 
 
 def _plain(value: Any) -> object:
-    """Convert what orjson writes by itself and json does not: rows and times."""
+    """Convert rows and times for `json`, as orjson does by itself."""
     return (
         {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value.isoformat()
     )

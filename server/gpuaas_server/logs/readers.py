@@ -50,7 +50,7 @@ class LogReader:
         self.arrived.set()
 
     def take(self) -> Portion | None:
-        """Take what has arrived; None when nothing has, not even an empty portion."""
+        """Take the portions that have arrived; None when none has, not even an empty one."""
         if not self.arrived.is_set():
             return None
         self.arrived.clear()

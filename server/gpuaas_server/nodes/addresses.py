@@ -25,7 +25,7 @@ LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 @dataclass(frozen=True, slots=True)
 class NodeAddresses:
-    """`slices` is None when the agent is of an older release, which does not say."""
+    """The addresses that a node has. `slices` is None when the agent is of an older release, which does not say."""
 
     host: str
     slices: tuple[str, ...] | None

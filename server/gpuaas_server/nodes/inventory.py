@@ -19,7 +19,7 @@ from gpuaas_server.nodes.agent_schemas import Inventory, InventorySlot
 
 
 def contradictions(inventory: Inventory) -> list[str]:
-    """List what cannot be true of one host. Pure."""
+    """List statements of an inventory that cannot all be true of one host. Pure."""
     found = _twice("slot_index", [str(slot.slot_index) for slot in inventory.slots])
     found += _twice("pci_address", [slot.pci_address.lower() for slot in inventory.slots])
     found += _twice("gpu_uuid", [slot.gpu_uuid for slot in inventory.slots if slot.gpu_uuid])

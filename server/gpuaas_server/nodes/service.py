@@ -66,7 +66,7 @@ DISCOVER_SECONDS = 300
 
 
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
-    """Return those of the nodes that have not been heard of for too long."""
+    """Return those of the nodes that have been silent for too long."""
     return await queries.nodes_lost(connection, node_ids)
 
 
@@ -260,7 +260,7 @@ def _node(row: NodeRow, summary: SlotSummary, caller: Caller) -> Node:
 
 
 def _possible(row: NodeRow, state: NodeState) -> list[str]:
-    """List what is possible now: a node has one maintenance window at a time."""
+    """List the actions that are possible now. A node has one maintenance window at a time."""
     return [name for name in possible_actions(state) if name != "maintenance_window_plan" or not row.window_live]
 
 

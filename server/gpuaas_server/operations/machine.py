@@ -129,7 +129,7 @@ def _unproven(now: Snapshot) -> Failure:
 
 
 def _sentence(left: Sequence[str]) -> str:
-    """Name what was found and the hosts that could not be asked, each once."""
+    """Write a sentence with the leftovers and the hosts that could not be examined, each once."""
     once = list(dict.fromkeys(left))
     more = f" and {len(once) - 10} more" if len(once) > 10 else ""
     return f"Not proven to be gone: {', '.join(once[:10])}{more}."

@@ -182,7 +182,7 @@ async def childless_delete(connection: Connection, parent_ids: Sequence[str]) ->
 
 
 async def operations_keep(connection: Connection, operation_ids: Sequence[str], now: datetime) -> None:
-    """Mark those that are still there, so that they are looked at again later."""
+    """Mark the operations that must stay, so that housekeeping looks at them again later."""
     await connection.execute("UPDATE app_operations SET kept_at = %s WHERE id = ANY(%s)", (now, list(operation_ids)))
 
 

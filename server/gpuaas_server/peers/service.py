@@ -30,7 +30,7 @@ Service = Callable[[str, StreamChannel], Awaitable[None]]  # (subject, channel);
 
 
 class PeerServer:
-    """`address` names this very process: a later one on the same port is another process."""
+    """Serves other api processes. `address` names this very process: a later one on the same port is another process."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

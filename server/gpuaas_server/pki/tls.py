@@ -25,7 +25,7 @@ from gpuaas_server.pki.rows import PublishedKey
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """The chain and its private key are one file, so that they are replaced together; and the CAs that are trusted."""
+    """Two files: the chain with its private key, so that both are replaced together, and the CAs that are trusted."""
 
     chain_path: Path
     ca_path: Path

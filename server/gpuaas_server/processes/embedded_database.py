@@ -17,7 +17,7 @@ LAUNCH_PAUSES = (0.1, 1.0)  # between launches, when each ended at once: the fir
 
 
 class EmbeddedDatabase:
-    """The supervisor calls `revive` whenever a child has ended, and when the time that it returned is over."""
+    """Keeps the database running. The supervisor calls `revive` after a child has ended, and at the time that it returned."""
 
     def __init__(self, data_dir: Path) -> None:
         """Start it, and wait until it answers."""

@@ -24,7 +24,7 @@ CLIENT_AUTHORITIES = "client-ca.crt"
 
 @dataclass(frozen=True, slots=True)
 class HttpsAddress:
-    """`name` is the metric's label; `asks` says whether clients are asked for a certificate."""
+    """An address that serves HTTPS. `name` is the metric's label; `asks` says whether clients are asked for a certificate."""
 
     name: str
     bind: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class ForeignFile(OSError):
-    """The file exists, and is none of ours."""
+    """The file exists, and this platform did not write it."""
 
 
 def write_private_json(path: Path, document: Mapping[str, str]) -> None:

@@ -119,7 +119,7 @@ class Supervisor:
         self.stopping = True
 
     def _pause(self) -> float | None:
-        """Start what is due, and return when to look again; None: when a child ends."""
+        """Start the children that are due, and return when to look again; None: when a child ends."""
         if self.stopping:
             return 0
         database = self.database.revive() if self.database is not None else None

@@ -62,7 +62,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`status` is the receipt's: clean, left or unseen; `code` says why it is not clean."""
+    """The result of a comparison. `status` is the receipt's: clean, left or unseen; `code` says why it is not clean."""
 
     status: str
     code: str | None = None
@@ -71,7 +71,7 @@ class Comparison:
 
 
 class _Malformed(Exception):
-    """The answer is not one to our question; the text says how."""
+    """The host's answer does not match the request; the text says how."""
 
 
 def compare(asked: InspectionRequest, result: Mapping[str, object], evidence: Mapping[str, object]) -> Comparison:

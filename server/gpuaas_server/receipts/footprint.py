@@ -23,7 +23,7 @@ Footprint = dict[str, list[str]]
 
 
 class FootprintInvalid(ValueError):
-    """It names something that no host may be asked to look for."""
+    """The footprint names something that no host may be asked to look for."""
 
 
 def normalize(raw: Mapping[str, object]) -> Footprint:

@@ -48,7 +48,7 @@ class UnexaminedHost:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptsVerdict:
-    """All clean when nothing is waited for, left or failed. `until`: the latest moment at which a wait ends."""
+    """Hosts are clean when nothing is waited for, left or failed. `until`: the latest moment at which a wait ends."""
 
     waiting: bool
     left: list[Leftover] = field(default_factory=list)

@@ -120,7 +120,7 @@ async def force_receipts(tx: Tx, teardown: Teardown, targets: Sequence[TeardownT
 
 
 async def operations_referenced(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
-    """Find those that a receipt is the proof of: they are kept as long as it is."""
+    """Return the operations that a receipt proves: they are kept as long as the receipt."""
     return await queries.operations_referenced(connection, operation_ids)
 
 

@@ -115,7 +115,7 @@ class Erasure:
 
 
 class SecretEraseJob:
-    """Erases destroyed versions; the subject is the secret. It fails, and is tried again, while the external store is away."""
+    """Erases destroyed versions of the secret in `subject`. It fails, and is tried again, while the store is unavailable."""
 
     kind = ERASE
 

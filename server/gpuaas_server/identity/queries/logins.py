@@ -13,7 +13,7 @@ ANY_UNKNOWN = "*"
 
 @dataclass(frozen=True, slots=True)
 class _LoginRow(LoginUser):
-    """All columns of the user are NULL when there is none."""
+    """A user with the locks on a name. All columns of the user are NULL when there is none."""
 
     locked_until: datetime | None
     slowed_until: datetime | None

@@ -106,7 +106,7 @@ def _trace(headers: dict[bytes, bytes]) -> tuple[str, str]:
 
 
 class _Exchange:
-    """One request and its answer, seen from outside."""
+    """One request and its answer, as they are counted and logged."""
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, correlation: str, traceparent: str, max_body: int

@@ -150,7 +150,7 @@ ANSWERED_FAILURES = (Problem, RequestValidationError, *away)
 
 
 async def answer_failure(request: Request, failure: Exception) -> Response:
-    """Answer what an endpoint raised with a problem document."""
+    """Turn an exception of an endpoint into a problem document."""
     if isinstance(failure, Problem):
         return await answer_problem(request, failure)
     if isinstance(failure, RequestValidationError):
