@@ -37,6 +37,9 @@ sudo ip route add 10.99.0.0/24 via $(ip route | awk '/default/{print $3}')
 sudo ip netns add evil
 sudo sysctl -q -w net.ipv4.ip_forward=1
 sudo sh -c 'mknod /dev/evil c 1 3; mkdir -p /run/udev/rules.d; echo x > /run/udev/rules.d/evil.rules'
+sudo sh -c 'mkdir -p /lost+found /mnt/root; echo x > /lost+found/evil; mount --bind / /mnt/root'
+sudo sh -c 'cd /mnt/root; mkdir run/evil; echo x > run/evil/x; echo x > tmp/evil; cd /; umount /mnt/root; rmdir /mnt/root'
+sudo python3 -c 'import os; os.setxattr("/", "user.evil", b"x"); os.setxattr("/var/tmp", "user.evil", b"x")'
 sudo sh -c 'sed -i s/10.77/10.66/ /etc/gpuaas/agent.json'
 """
 
@@ -104,6 +107,8 @@ def test_without_a_wipe_every_replaced_program_is_named(tenant: Tenant) -> None:
     assert any(line.startswith("pid 1 ") and "/usr/lib/systemd/systemd" in line for line in found["processes"])
     assert any("/usr/sbin/cron" in line for line in found["processes"])
     assert {"added /var/cache/evil", "changed /etc/resolv.conf", "changed /etc/issue"} <= set(found["files"])
+    assert {"added /lost+found/evil", "changed /", "changed /var/tmp"} <= set(found["files"])
+    assert found["mounts"] == [f"under a mount: added /{path}" for path in ("run/evil", "run/evil/x", "tmp/evil")]
     assert any("inet evil" in line for line in found["kernel"])
     assert any("ip_forward = 1" in line for line in found["kernel"])
     assert "now: network namespace evil" in found["kernel"]

@@ -9,13 +9,17 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpuaas_agent import program
+from gpuaas_agent.allocations import AllocationLedger
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.expectations import canonical_sha256, parse_terms
+from gpuaas_agent.config import Config
+from gpuaas_agent.drivers.host import HostDriver
+from gpuaas_agent.expectations import WipeTerms, canonical_sha256, parse_terms
 from gpuaas_agent.failures import SpecInvalid, TaskFailure
 from gpuaas_agent.host import device_nodes, kernel_state, manifest, processes, restart, volatile_files
 from gpuaas_agent.host.agent_checks import AgentFiles
@@ -28,6 +32,7 @@ from gpuaas_agent.host.sshd import CLOSED_TEXT
 from gpuaas_agent.host.verify import Verifier, _those_under
 from gpuaas_agent.printable import printable
 from gpuaas_agent.sim.answers import SimHost
+from gpuaas_agent.specs import ReleaseSpec, Slot
 
 
 def file(
@@ -279,6 +284,25 @@ def test_a_drive_that_shrank_and_one_that_came_are_named(tmp_path: Path) -> None
     ]
     with pytest.raises(FileNotFoundError):
         list(device_nodes.block_devices(tmp_path / "not mounted"))
+
+
+def test_drives_that_no_check_reads_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sysfs = sysfs_of(tmp_path, nvme0n1=1000, nvme0n1p1=900, sda=500, sr0=0, loop0=700)
+    for name in ("nvme0n1", "nvme0n1p1", "sda", "sr0"):
+        (sysfs / "class/block" / name / "device").mkdir()
+    (sysfs / "class/block/nvme0n1p1/partition").write_text("1\n")
+    assert device_nodes.drives(sysfs) == ["/dev/nvme0n1", "/dev/sda"]
+    monkeypatch.setattr(device_nodes, "drives", lambda: ["/dev/nvme0n1", "/dev/sda"])
+    monkeypatch.setattr(kernel_state, "_has_own_kernel", lambda: True)
+    config = Config(address="10.0.0.1", state_dir=tmp_path / "state")
+    driver = HostDriver(config, AllocationLedger(config.state_dir))
+    slots = (Slot(0, "0000:10:00.0", None, "/dev/nvme0n1"),)
+    spec = ReleaseSpec("alc_1", "baremetal", "gpu", slots)
+    assert driver._release._drives_not_read(spec) == ["/dev/sda"]
+    kept = replace(spec, terms=WipeTerms(erase_drives=False))
+    assert driver._release._drives_not_read(kept) == ["/dev/nvme0n1", "/dev/sda"]
+    monkeypatch.setattr(kernel_state, "_has_own_kernel", lambda: False)
+    assert driver._release._drives_not_read(spec) == [], "a container sees the drives of the machine around it"
 
 
 def test_block_devices_are_not_compared_with_an_older_baseline_which_is_told() -> None:

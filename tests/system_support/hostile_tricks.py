@@ -179,6 +179,24 @@ TRICKS = (
     written("deep in /run", "/run/systemd/planted/deep/er"),
     written("scratch", "/var/tmp/.planted/x"),
     Trick(
+        "files under a mount",
+        "mkdir -p /mnt/planted; mount --bind / /mnt/planted; touch /mnt/planted/run/planted /mnt/planted/tmp/planted;"
+        " umount /mnt/planted; rmdir /mnt/planted",
+        "mkdir -p /mnt/look; mount --bind / /mnt/look; ls /mnt/look/run /mnt/look/tmp | grep -qx planted; found=$?;"
+        " umount /mnt/look; rmdir /mnt/look; exit $found",
+    ),
+    written("what a check of the file system found", "/lost+found/planted"),
+    Trick(
+        "an attribute of the root folder",
+        "python3 -c \"import os; os.setxattr('/', 'user.planted', b'x')\"",
+        "python3 -c \"import os, sys; sys.exit('user.planted' not in os.listxattr('/'))\"",
+    ),
+    Trick(
+        "a link in place of a scratch folder",
+        "cp -a /var/tmp /opt/planted-tmp; mv /var/tmp /var/tmp.before; ln -s /opt/planted-tmp /var/tmp",
+        "test -L /var/tmp || test -e /opt/planted-tmp || test -e /var/tmp.before",
+    ),
+    Trick(
         "a file that can not be changed",
         "echo planted > /etc/planted-immutable; chattr +i /etc/planted-immutable",
         "test -e /etc/planted-immutable",

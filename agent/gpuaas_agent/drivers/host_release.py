@@ -13,7 +13,7 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.seam import Plan, TaskContext
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import drives, marker, processes, restart, sshd, verify
+from gpuaas_agent.host import drives, kernel_state, marker, processes, restart, sshd, verify
 from gpuaas_agent.host.agent_checks import AgentFiles
 from gpuaas_agent.host.baseline import AgentFolders, Baseline, BaselineStore, copied_contents, observe_live
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check, wire
@@ -95,6 +95,7 @@ class HostRelease:
                     "baseline_at_provision": record.baseline_digest if record else None,
                     "boot_id": processes.boot_id(),
                     "boot_id_before_wipe": progress.boot_id if progress else None,
+                    "drives_not_read": self._drives_not_read(spec),
                     **self._agent_files().digests(spec.terms),
                 }
             )
@@ -148,6 +149,10 @@ class HostRelease:
         if others:
             checks.append(check("other_allocations", lambda: _look_for_others(others), "agent"))
         return checks
+
+    def _drives_not_read(self, spec: ReleaseSpec) -> list[str]:
+        read = self.drives(spec) if spec.terms.erase_drives else ()
+        return [drive for drive in kernel_state.drives() if drive not in read]
 
     def _agent_files(self) -> AgentFiles:
         return AgentFiles(self.config.source, self.config.state_dir)

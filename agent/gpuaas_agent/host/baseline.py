@@ -10,10 +10,11 @@ import os
 import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gpuaas_agent import durable
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, manifest, mounts, ports, processes, units
+from gpuaas_agent.host import kernel_state, manifest, mounts, ports, processes, removal, under_mounts, units
 
 COPIED = (
     "/etc/",
@@ -52,6 +53,7 @@ class Baseline:
     files: manifest.Manifest
     unit_files: frozenset[str]
     live: LiveState
+    under_mounts: manifest.Manifest | None = None  # None in a baseline of an older release
 
     def knows_process(self, process: processes.Process) -> bool:
         """Tell whether the baseline has this very process, or, after a reboot of the host, one of the same kind."""
@@ -77,9 +79,7 @@ class AgentFolders:
 
     def leftover_slices(self) -> list[str]:
         """Return slices that are still here: a wiped host has none. A separate check covers the state folder."""
-        if not os.path.isdir(self.slice_dir):
-            return []
-        return sorted(entry.path for entry in os.scandir(self.slice_dir))
+        return [] if not os.path.lexists(self.slice_dir) else removal.entries_of(self.slice_dir)
 
     def mount_points(self) -> list[mounts.Mount]:
         return mounts.stable(mounts.table(), ("/run/netns",))
@@ -104,6 +104,7 @@ def observe(folders: AgentFolders, deadline: Deadline) -> Baseline:
         files=manifest.scan(folders.excluded),
         unit_files=frozenset(units.files()),
         live=observe_live(folders, deadline),
+        under_mounts=under_mounts.scan(),
     )
 
 
@@ -173,7 +174,8 @@ def _encode(baseline: Baseline) -> bytes:
     }
     return json.dumps(
         {
-            "files": {path: list(asdict(entry).values()) for path, entry in baseline.files.items()},
+            "files": _rows(baseline.files),
+            "under_mounts": None if baseline.under_mounts is None else _rows(baseline.under_mounts),
             "unit_files": sorted(baseline.unit_files),
             "live": live,
         },
@@ -181,11 +183,20 @@ def _encode(baseline: Baseline) -> bytes:
     ).encode(errors="surrogateescape")
 
 
+def _rows(files: manifest.Manifest) -> dict[str, list[object]]:
+    return {path: list(vars(entry).values()) for path, entry in files.items()}
+
+
+def _entries(rows: dict[str, list[Any]]) -> manifest.Manifest:
+    return {path: manifest.Entry(*values) for path, values in rows.items()}
+
+
 def _decode(data: bytes) -> Baseline:
     raw = json.loads(data)
     live = raw["live"]
     return Baseline(
-        files={path: manifest.Entry(*values) for path, values in raw["files"].items()},
+        files=_entries(raw["files"]),
+        under_mounts=None if raw.get("under_mounts") is None else _entries(raw["under_mounts"]),
         unit_files=frozenset(raw["unit_files"]),
         live=LiveState(
             boot_id=live["boot_id"],

@@ -30,6 +30,16 @@ def block_devices(sysfs: Path = SYSFS) -> Iterator[str]:
         yield f"block device {entry.name} {facts}"[:300]
 
 
+def drives(sysfs: Path = SYSFS) -> list[str]:
+    """Return the nodes of the drives that have a medium: neither partitions nor mapped, looped or compressed devices."""
+    found = sorted((sysfs / "class/block").iterdir())
+    return [
+        f"/dev/{entry.name}"
+        for entry in found
+        if (entry / "device").exists() and not (entry / "partition").exists() and _read(entry / "size") not in ("", "0")
+    ]
+
+
 def is_kernels_own(path: str, status: os.stat_result, sysfs: Path = SYSFS) -> bool:
     """Tell whether the kernel itself gives this device this node. Removing such a node would hide the device, not remove it."""
     kinds = {stat.S_IFBLK: "block", stat.S_IFCHR: "char"}

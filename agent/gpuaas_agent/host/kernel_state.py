@@ -103,6 +103,11 @@ def unseen(before: frozenset[str]) -> str:
     return "not to be seen here: " + ", ".join(hidden) if hidden else ""
 
 
+def drives() -> list[str]:
+    """Return the drives of this host. Those that a container sees are the machine's around it."""
+    return device_nodes.drives() if _has_own_kernel() else []
+
+
 def _has_own_kernel() -> bool:
     return may_load_modules(Path("/proc/1/status").read_text())
 

@@ -10,14 +10,14 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gpuaas_agent.host import mounts
 
-# Not on disk, or covered by a separate check.
-EXCLUDED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/lost+found")  # noqa: S108
+# Folders whose content is not on disk, or is covered by a separate check. The folders themselves are in the manifest.
+EXCLUDED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp")  # noqa: S108
 _FS_IOC_GETFLAGS = 0x80086601
 _IMMUTABLE_OR_APPEND = 0x10 | 0x20
 _LOCKED = "locked;"
@@ -72,12 +72,22 @@ class Entry:
 Manifest = dict[str, Entry]
 
 
-def scan(excluded: tuple[str, ...], root: str = "/") -> Manifest:
-    """Walk and hash the files in a few threads: hashing releases the interpreter lock."""
+def scan(excluded: tuple[str, ...], root: str = "/", *, like: Manifest | None = None) -> Manifest:
+    """Walk and hash the files. `like`: leave out what a manifest of an older agent, to compare with, does not have."""
     barred = {*EXCLUDED, *excluded, *mounts.not_part_of_root(mounts.table())}
     if root != "/":
         barred = {root + path for path in barred}
-    paths = list(_walk(root, barred))
+    return _read_all(_walk(root, barred, with_edges=like is None or root in like))
+
+
+def scan_plain(root: str) -> Manifest:
+    """Walk and hash everything from this file or folder on."""
+    return _read_all(_walk(root, set(), with_edges=True))
+
+
+def _read_all(found: Iterable[str]) -> Manifest:
+    """Hash in a few threads: hashing releases the interpreter lock."""
+    paths = list(found)
     batches = [paths[start : start + 256] for start in range(0, len(paths), 256)]
     manifest: Manifest = {}
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
@@ -86,7 +96,10 @@ def scan(excluded: tuple[str, ...], root: str = "/") -> Manifest:
     return manifest
 
 
-def _walk(root: str, barred: set[str]) -> Iterator[str]:
+def _walk(root: str, barred: set[str], *, with_edges: bool) -> Iterator[str]:
+    """Yield the paths. The edges are the root and the barred folders: they are yielded, and what is in the latter is not."""
+    if with_edges:
+        yield root
     waiting = [root]
     while waiting:
         folder = waiting.pop()
@@ -94,11 +107,13 @@ def _walk(root: str, barred: set[str]) -> Iterator[str]:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.path in barred:
+                        if with_edges:
+                            yield entry.path
                         continue
                     yield entry.path
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
             yield folder + "/?"  # becomes an unreadable entry

@@ -24,6 +24,15 @@ class Mount:
     read_only: bool
 
     @property
+    def is_on_disk(self) -> bool:
+        return self.kind in _ON_DISK
+
+    @property
+    def is_another_view(self) -> bool:
+        """Whether it only shows a folder that is elsewhere, and cannot be written here. A subvolume is no view."""
+        return self.read_only and self.root != "/" and self.kind != "btrfs"
+
+    @property
     def label(self) -> str:
         """A label that stays the same after a reboot. A mount over kernel files may come from a folder with a random
         name, so its label leaves that out.
@@ -57,8 +66,15 @@ def stable(mounts: list[Mount], ignored: tuple[str, ...]) -> list[Mount]:
 
 
 def not_part_of_root(mounts: list[Mount]) -> set[str]:
-    """Return mount points that a walk of the root file system must not enter."""
-    return {mount.point for mount in mounts if mount.point != "/" and (mount.kind not in _ON_DISK or mount.read_only)}
+    """Return mount points that a walk of the root file system must not enter. A file system on disk that is mounted read-only
+    is walked: whoever is root can write it and mount it read-only again.
+    """
+    return {mount.point for mount in mounts if mount.point != "/" and (not mount.is_on_disk or mount.is_another_view)}
+
+
+def points_within(path: str) -> list[str]:
+    """Return the mount points at this path and below it."""
+    return [mount.point for mount in table() if f"{mount.point}/".startswith(f"{path.rstrip('/')}/")]
 
 
 def unmount(point: str, deadline: Deadline) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -10,9 +11,22 @@ import struct
 from collections.abc import Callable
 
 from gpuaas_agent import log
+from gpuaas_agent.host import mounts
 
 _FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
 _IMMUTABLE_OR_APPEND = 0x10 | 0x20
+
+
+def entries_of(folder: str) -> list[str]:
+    """Return what is in a folder, or the path itself if it is anything else: a link is never followed."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return [folder]
+    try:
+        return sorted(os.path.join(folder, name) for name in os.listdir(descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def remove(path: str) -> bool:
@@ -28,6 +42,8 @@ def remove(path: str) -> bool:
 
 def _remove_once(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        if within := mounts.points_within(path):
+            raise OSError(errno.EBUSY, "is not removed, because what is mounted there would be emptied", within[0])
         shutil.rmtree(path)
     else:
         os.unlink(path)

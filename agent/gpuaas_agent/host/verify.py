@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 
 from gpuaas_agent.allocations import Marker
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, manifest, marker, ports, processes, sshd, units, volatile_files
+from gpuaas_agent.host import (
+    kernel_state,
+    manifest,
+    marker,
+    ports,
+    processes,
+    sshd,
+    under_mounts,
+    units,
+    volatile_files,
+)
 from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
 from gpuaas_agent.host.programs import Programs
@@ -33,7 +43,7 @@ class Verifier:
     sent_digests: Mapping[str, str] = field(default_factory=dict)  # files whose content the platform sent
 
     def checks(self) -> list[Check]:
-        before, now = self.baseline.files, manifest.scan(self.folders.excluded)
+        before, now = self.baseline.files, manifest.scan(self.folders.excluded, like=self.baseline.files)
         difference = volatile_files.unexplained(
             before, now, manifest.compare(before, now), self.sent_digests
         ).describe()
@@ -106,7 +116,17 @@ class Verifier:
                 before.remove(label)
             else:
                 extra.append(f"extra {label}")
-        return len(now), extra + [f"missing {label}" for label in before]
+        found = extra + [f"missing {label}" for label in before] + self._under_mounts()
+        if not found and self.baseline.under_mounts is None:
+            raise NotExamined("the baseline of an older agent does not have what is under mount points")
+        return len(now), found
+
+    def _under_mounts(self) -> list[str]:
+        """Compare what is on disk under mount points. A file there is nobody's until the mount is gone."""
+        if self.baseline.under_mounts is None:
+            return []
+        now = under_mounts.scan()
+        return [f"under a mount: {line}" for line in manifest.compare(self.baseline.under_mounts, now).describe()]
 
     def _kernel(self) -> Finding:
         before = self.baseline.live.kernel

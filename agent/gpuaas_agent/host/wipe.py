@@ -5,8 +5,8 @@ The wipe proves nothing itself; `verify` checks the host afterwards with separat
 
 from __future__ import annotations
 
-import contextlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from gpuaas_agent import commands, log
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, manifest, mounts, processes, units, volatile_files
+from gpuaas_agent.host import kernel_state, manifest, mounts, processes, under_mounts, units, volatile_files
 from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.programs import Programs
-from gpuaas_agent.host.removal import clear_flags, remove, retry_unlocked
+from gpuaas_agent.host.removal import clear_flags, entries_of, remove, retry_unlocked
 
 SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
@@ -45,7 +45,7 @@ class Wiper:
         return f"{len(extra)} extra mounts"
 
     def restore_files(self) -> str:
-        now = manifest.scan(self.folders.excluded)
+        now = manifest.scan(self.folders.excluded, like=self.baseline.files)
         difference = volatile_files.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
         # The deepest paths first, so that folders are empty when they are removed.
         for path in sorted(difference.added, key=len, reverse=True):
@@ -53,8 +53,25 @@ class Wiper:
         for path in sorted(difference.changed + difference.removed, key=len):
             self.restored += self._restore(path, self.baseline.files[path])
         self._restore_times()
+        self._restore_under_mounts()
         added, changed = len(difference.added), len(difference.changed)
         return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
+
+    def _restore_under_mounts(self) -> None:
+        """Remove what was left on disk under mount points. Content that was changed there is found by the verification."""
+        before = self.baseline.under_mounts
+        if before is None:
+            return
+        with under_mounts.opened() as folders:
+            for folder in folders:
+                if folder.point not in before:
+                    continue  # a mount that came since: what it covers is the host's own
+                now = folder.find()
+                difference = manifest.compare(before, now)
+                for path in sorted(difference.added, key=len, reverse=True):
+                    self.removed += remove(folder.place + path.removeprefix(folder.point))
+                for path in difference.changed:
+                    self.restored += self._restore(folder.place + path.removeprefix(folder.point), before[path])
 
     def _restore_times(self) -> None:
         """Restore the time of /usr: with a newer one, systemd would "update" the host at the next boot."""
@@ -81,7 +98,8 @@ class Wiper:
         source = self._source(path, entry) if entry.kind == "file" else None
         if entry.kind not in ("file", "link", "folder") or (entry.kind == "file" and not source):
             return False
-        if os.path.lexists(path) and not (entry.kind == "folder" and os.path.isdir(path)):
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        if os.path.lexists(path) and not (entry.kind == "folder" and is_folder):
             remove(path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if entry.kind == "folder":
@@ -166,16 +184,22 @@ class Wiper:
 
 
 def scratch_leftovers(folder: str) -> list[str]:
-    """Return everything in a scratch folder; of a service's private folder, only its content."""
+    """Return everything in a scratch folder; of a service's private folder of this boot, only what its services left."""
     found = []
-    for entry in os.scandir(folder):
-        if entry.name.startswith("systemd-private-") and entry.is_dir(follow_symlinks=False):
-            inner = os.path.join(entry.path, "tmp")
-            with contextlib.suppress(FileNotFoundError):
-                found += [inside.path for inside in os.scandir(inner)]
+    private = re.compile(rf"systemd-private-{processes.boot_id().replace('-', '')}-[^/]+")
+    for path in entries_of(folder):
+        if private.fullmatch(os.path.basename(path)) and _is_private_folder(path):
+            inner = os.path.join(path, "tmp")
+            found += [entry for entry in entries_of(path) if entry != inner]
+            found += entries_of(inner) if os.path.lexists(inner) else []
         else:
-            found.append(entry.path)
+            found.append(path)
     return found
+
+
+def _is_private_folder(path: str) -> bool:
+    status = os.lstat(path)
+    return stat.S_ISDIR(status.st_mode) and (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o700)
 
 
 _RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"}
