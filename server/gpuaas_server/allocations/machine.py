@@ -271,7 +271,7 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         old = "The host reported its verification with a key that its tenant could have copied."
         return _block(failure("node_key_not_rotated", old), task.result)
     verdict = judge_wipe(now.requirements, Verification(now.shape, task.spec, task.result, task.evidence))
-    evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document()}
+    evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document(now.shape)}
     if verdict.code is None:
         return Step(_ended(now), ends=True, evidence=evidence, phase_done=True)
     return _block(failure(verdict.code, verdict.message), evidence)

@@ -14,6 +14,13 @@ CHECKS_OF_HOST = frozenset(
     {"marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"}
     | {"agent_state", "configuration", "trust", "agent_program", "kernel"}
 )
+# What no check reads, at no grade below reimaged: said with every verdict, because a clean verdict is not about it.
+NOT_COVERED_OF_BOTH = (
+    "free space and swap of the host",
+    "GPU memory and GPU firmware",
+    "firmware of the host, its drives, cards and management controller",
+)
+NOT_COVERED_OF_HOST = ("content of drives that are in no slot and not mounted", "boot sectors and boot variables")
 _DIGESTS = ("configuration_sha256", "trust_sha256", "agent_sha256")
 
 
@@ -87,8 +94,13 @@ class Verdict:
     code: str | None = None
     message: str = ""
 
-    def document(self) -> dict[str, object]:
-        return {"grade": self.grade, "required": self.required, "not_examined": list(self.not_examined)}
+    def document(self, shape: str) -> dict[str, object]:
+        return {
+            "grade": self.grade,
+            "required": self.required,
+            "not_examined": list(self.not_examined),
+            "not_covered": [*NOT_COVERED_OF_BOTH, *(NOT_COVERED_OF_HOST if shape == "baremetal" else ())],
+        }
 
 
 @dataclass(frozen=True, slots=True)

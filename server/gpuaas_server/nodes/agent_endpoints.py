@@ -91,7 +91,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
     trust = await _gate(call.request).heartbeats.trust()
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
-        node_id = await enrolment.node_enrol(tx, body, nonce, node_keys.key_life(call.platform.settings))
+        node_id = await enrolment.node_enrol(tx, body, nonce, call.platform.settings)
         key = await node_keys.current_key(tx.connection, node_id)
     wait = facts.poll_wait_seconds(call.platform.settings.node_lost_seconds)
     return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(key), **dict(trust)))

@@ -17,13 +17,18 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
+from gpuaas_server.nodes.address_queries import has_whole_host_tenant
 from gpuaas_server.nodes.addresses import NodeAddresses, source_networks_of
 from gpuaas_server.nodes.agent_schemas import Enrol
-from gpuaas_server.nodes.rows import EnrolmentTokenRow, NewNode
+from gpuaas_server.nodes.node_keys import key_life
+from gpuaas_server.nodes.refusals import KeyMisuse
+from gpuaas_server.nodes.rows import EnrolmentTokenRow, KeyOwner, NewNode
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING
 
@@ -69,20 +74,21 @@ async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
     await audit.record(tx, AuditEntry("enrolment_token_revoke", token_id))
 
 
-async def node_enrol(tx: Tx, body: Enrol, nonce: str, key_life: timedelta) -> str:
+async def node_enrol(tx: Tx, body: Enrol, nonce: str, settings: Settings) -> str:
     """Return the node's id. The nonce is stored only with a good token: unauthenticated callers cannot fill the table."""
-    node_id = await _trade(tx, body, tx.now + key_life)
+    node_id = await _trade(tx, body, settings)
     if not await queries.nonces_insert(tx.connection, [(ENROLLING, bytes.fromhex(nonce))], tx.now):
         raise Problem("agent_replay")
     return node_id
 
 
-async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
+async def _trade(tx: Tx, body: Enrol, settings: Settings) -> str:
     """Trade the token for a node id. The same token with the same key is the same host again, and gets the same id."""
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
     if token is None or token.revoked_at is not None:
         raise Problem("enrolment_token_invalid")
+    before = await _node_before(tx, public_key, settings)
     known = await enrolment_queries.use_of_key(tx.connection, token.id, public_key)
     if known is not None:
         return known
@@ -90,7 +96,11 @@ async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
         raise Problem("enrolment_token_invalid", "The enrolment token has expired.")
     if token.uses >= token.max_uses:
         raise Problem("enrolment_token_used")
-    node_id = await _node_of_key(tx, public_key, body, key_expires_at)
+    expires_at = tx.now + key_life(settings)
+    if before is None:
+        node_id = await _node_create(tx, public_key, body, expires_at)
+    else:
+        node_id = await _node_again(tx, before, expires_at)
     await enrolment_queries.use_insert(tx.connection, token.id, public_key, node_id, tx.now)
     details: dict[str, object] = {"hostname": body.hostname, "address": body.address, "by": token.id}
     await audit.record(tx, AuditEntry("agent_enrol", node_id, details=details))
@@ -98,19 +108,35 @@ async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
     return node_id
 
 
-async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: datetime) -> str:
-    """Return the node of a key, or make one. A host that kept its key is the node it was before, also with a new token."""
-    before = await queries.node_by_key(tx.connection, public_key)
-    if before is not None:
-        if before.retired_at is not None:
-            raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
-        await node_key_queries.node_key_extend(tx.connection, before.id, key_expires_at)
+async def _node_before(tx: Tx, public_key: bytes, settings: Settings) -> KeyOwner | None:
+    """Return the node that has this key now. A key that is dead enrols nothing, also with the token that it had before; and
+    while a tenant has the whole host, they could have copied its key: it counts from where the node is, as in every call.
+    """
+    node = await queries.node_by_key(tx.connection, public_key)
+    if node is None:
+        former = await node_key_queries.former_key(tx.connection, public_key)
+        if former is not None:
+            generation: dict[str, object] = {"key_generation": former.key_generation}
+            raise Problem("node_key_replaced", "This key was a node's key before; make a new one.", generation)
+        return None
+    if node.retired_at is not None:
+        raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
+    networks = node.source_networks
+    is_elsewhere = networks is not None and tx.actor.address not in Networks(",".join(networks))
+    if is_elsewhere and settings.node_source_check and await has_whole_host_tenant(tx.connection, node.id):
+        raise KeyMisuse("node_key_wrong_network", node.id, node.key_generation)
+    return node
+
+
+async def _node_again(tx: Tx, before: KeyOwner, key_expires_at: datetime) -> str:
+    """Let a host that kept its key be the node that it was, also with a new token. What a tenant could have changed stays."""
+    await node_key_queries.node_key_extend(tx.connection, before.id, key_expires_at)
+    if not await has_whole_host_tenant(tx.connection, before.id):
         await node_key_queries.source_networks_set(tx.connection, before.id, source_networks_of(tx.actor.address))
-        return before.id
-    former = await node_key_queries.former_key(tx.connection, public_key)
-    if former is not None:
-        generation: dict[str, object] = {"key_generation": former.key_generation}
-        raise Problem("node_key_replaced", "This key was a node's key before; make a new one.", generation)
+    return before.id
+
+
+async def _node_create(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: datetime) -> str:
     node_id = new_id("nod")
     await queries.node_names_lock(tx.connection)
     taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)

@@ -83,6 +83,10 @@ class AgentRefusals:
 
     async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
         actor = admitted.admission.actor
+        if isinstance(problem, KeyMisuse):  # the gate admits an enrolment by the key in its body, whosever it is
+            await identity.count_attempt(self._platform, self._limit, actor.address)
+            await self._tell_misuse(anonymous_actor(request), admitted.action, problem)
+            return
         if actor.id == ENROLLING:
             await self._write(admitted.action, anonymous_actor(request), None, problem)
         else:

@@ -96,6 +96,8 @@ class KeyOwner:
 
     id: str
     retired_at: datetime | None
+    key_generation: int
+    source_networks: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)

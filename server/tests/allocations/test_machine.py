@@ -17,6 +17,7 @@ from gpuaas_server.allocations.machine import (
     Step,
     decide,
 )
+from gpuaas_server.allocations.wipe_proof import NOT_COVERED_OF_BOTH, NOT_COVERED_OF_HOST
 from gpuaas_server.kernel.ssh_targets import SshEndpoint
 from gpuaas_server.work.reconcilers import Wait
 
@@ -24,7 +25,11 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
 SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 # What the platform adds to a proof that states no grade.
-OF_OLDER_AGENT = {"evidence": {}, "verdict": {"grade": "inspected", "required": "inspected", "not_examined": []}}
+NOT_COVERED = [*NOT_COVERED_OF_BOTH, *NOT_COVERED_OF_HOST]
+OF_OLDER_AGENT = {
+    "evidence": {},
+    "verdict": {"grade": "inspected", "required": "inspected", "not_examined": [], "not_covered": NOT_COVERED},
+}
 
 
 def snapshot(**given: object) -> Snapshot:

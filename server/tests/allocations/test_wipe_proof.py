@@ -7,6 +7,8 @@ import pytest
 from gpuaas_server.allocations.wipe_proof import (
     BEFORE_GRADES,
     CHECKS_OF_HOST,
+    NOT_COVERED_OF_BOTH,
+    NOT_COVERED_OF_HOST,
     RESTART,
     Requirements,
     Verdict,
@@ -156,6 +158,13 @@ def test_drives_that_nobody_looked_at_are_not_clean_whatever_the_host_calls_them
 def test_an_older_agent_that_contradicts_itself_proves_nothing() -> None:
     told = Verification("baremetal", {}, {"clean": True, "checks": [check("files", "found")]}, {})
     assert judge_wipe(Requirements("inspected"), told).code == "wipe_not_proven"
+
+
+def test_every_verdict_says_what_no_check_reads() -> None:
+    for told in (verification(), verification(files="found")):
+        document = judge_wipe(REBOOTED, told).document("baremetal")
+        assert document["not_covered"] == [*NOT_COVERED_OF_BOTH, *NOT_COVERED_OF_HOST]
+        assert judge_wipe(REBOOTED, told).document("gpu_slice")["not_covered"] == list(NOT_COVERED_OF_BOTH)
 
 
 def test_a_slice_needs_its_own_checks_and_no_restart() -> None:

@@ -79,7 +79,7 @@ async def _websocket_refusal(site: Site, thief: Host, path: str) -> str:
 
 
 async def _websocket_answers(site: Site, thief: Host, path: str, *texts: str) -> list[Message]:
-    """What the platform sends to a WebSocket that the thief opens and sends these texts to."""
+    """What the platform sends to a WebSocket that the thief opens, from where they are, and sends these texts to."""
     sent: list[Message] = []
     said: list[Message] = [{"type": "websocket.connect"}]
     said += [{"type": "websocket.receive", "text": text} for text in texts]
@@ -97,7 +97,7 @@ async def _websocket_answers(site: Site, thief: Host, path: str, *texts: str) ->
         "raw_path": (API + path).encode(),
         "query_string": b"",
         "headers": [(b"authorization", signed), (b"host", b"test")],
-        "client": ("192.0.2.1", 1),
+        "client": thief.client._transport.client,  # type: ignore[attr-defined]
         "server": ("test", 80),
         "scheme": "ws",
         "subprotocols": [],
@@ -162,7 +162,7 @@ async def test_after_a_release_the_key_is_dead_for_every_endpoint(site: Site, st
 
 async def test_off_the_host_the_live_key_is_refused_by_every_endpoint_and_told(site: Site, story: Story) -> None:
     async with elsewhere(site, story.host) as thief:
-        calls = [one for one in endpoints(site) if one[0] != "WEBSOCKET" and one[2] != ENROL]
+        calls = endpoints(site)
         for method, path, name in calls:
             assert await refusal_of(site, thief, method, path, name) == "node_key_wrong_network", name
             assert await refusal_of(site, thief, method, path, name) == "node_key_wrong_network", name
@@ -170,6 +170,37 @@ async def test_off_the_host_the_live_key_is_refused_by_every_endpoint_and_told(s
     assert sorted(event["call"] for event in found) == sorted(name for _, _, name in calls)
     assert {event["address"] for event in found} == {"203.0.113.7"}
     assert (await story.host.call("GET", "/tasks?wait=0")).status_code == 200
+
+
+async def test_enrolling_elsewhere_does_not_move_a_node_while_a_tenant_is_there(site: Site, story: Story) -> None:
+    """The tenant has the key, and with it a token: a new one, or the one that the host has used."""
+    host, token = story.host, await site.token()
+    assert (await host.enrol(token)).status_code == 200
+    recorded = (await site.admin.get(f"/nodes/{host.node_id}"))["source_networks"]
+    async with elsewhere(site, host) as thief:
+        for shown in (token, await site.token()):
+            refused = await thief.enrol(shown)
+            assert (refused.status_code, refused.json()["code"]) == (403, "node_key_wrong_network")
+    assert (await site.admin.get(f"/nodes/{host.node_id}"))["source_networks"] == recorded
+    [event] = await told(site, "node.key_used_elsewhere")
+    assert (event["call"], event["address"]) == (ENROL, "203.0.113.7")
+    assert (await host.enrol(await site.token())).status_code == 200, "the host itself enrols again"
+    await story.ask("release")
+    assert await story.settle(clean=True) == "released"
+    async with elsewhere(site, host) as moved:
+        assert (await moved.enrol(await site.token())).status_code == 200
+        assert (await moved.call("GET", "/tasks?wait=0")).status_code == 200
+
+
+async def test_a_former_key_gets_no_answer_for_the_token_that_it_had(site: Site) -> None:
+    token = await site.token()
+    host = Host(site.client)
+    assert (await host.enrol(token)).status_code == 200
+    assert (await host.enrol(token)).status_code == 200, "the answer may have been lost"
+    thief = copied(host)
+    assert (await host.rotate_key()).status_code == 200
+    refused = await thief.enrol(token)
+    assert (refused.status_code, refused.json()["code"]) == (401, "node_key_replaced")
 
 
 async def test_a_clean_verification_counts_only_from_a_newer_key(site: Site, story: Story) -> None:
