@@ -140,3 +140,25 @@ def test_what_can_not_be_undone_keeps_the_host_out_of_the_pool(aftermath: Afterm
     with pytest.raises(GpuaasError) as refused:
         admin.allocations.create(guest.project_id, NewAllocation(sku="h100-node"))
     assert refused.value.code == "capacity_blocked"
+
+
+def test_an_agent_that_obeys_another_platform_keeps_the_host_out_of_the_pool(tmp_path: Path) -> None:
+    """The tenant names another platform with another task key in the agent's identity, and kills the agent."""
+    rewrite = (
+        "import json; file = open('node.json', 'r+'); known = json.load(file);"
+        " known['urls'] = ['https://203.0.113.66:1']; known['task_keys'][0]['public_key'] = 'A' * 43 + '=';"
+        " file.seek(0); file.truncate(); json.dump(known, file)"
+    )
+    with lab_site("relay", 1, wipe_grade="rebooted", node_lost_seconds="30") as (sandbox, _):
+        guest = Guest.arrive(sandbox, "relay", tmp_path)
+        done = guest.become_root(
+            f'cd {STATE} && python3 -c "{rewrite}" && systemctl kill -s KILL gpuaas-agent && grep -q 203.0.113.66 node.json'
+        )
+        assert done.returncode == 0, done.stderr
+        ended = guest.release()
+        assert (ended.state, bool(ended.wipe_verified)) == ("release_failed", False)
+        slots = sandbox.admin.slots.list(ended.node_id)
+        assert {slot.status for slot in slots} == {"cleanup_blocked"}
+        with pytest.raises(GpuaasError) as refused:
+            sandbox.admin.allocations.create(guest.project_id, NewAllocation(sku="h100-node"))
+        assert refused.value.code == "capacity_blocked"
