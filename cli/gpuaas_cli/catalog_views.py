@@ -138,7 +138,7 @@ def format_faults(error: InvalidRequest, file: str) -> InvalidRequest:
     faults = error.details.get("faults")
     if error.code != "manifest_invalid" or not isinstance(faults, list):
         return error
-    lines = [{"fault": f"{file}:{one['line']}:{one['column']}: {_said(one)}"} for one in faults]
+    lines = [{"fault": f"{file}:{one['line']}:{one['column']}: {_format_fault(one)}"} for one in faults]
     count = error.details.get("count", len(faults))
     detail = f"{file} has {count} {'fault' if count == 1 else 'faults'}."
     return InvalidRequest(
@@ -146,5 +146,5 @@ def format_faults(error: InvalidRequest, file: str) -> InvalidRequest:
     )
 
 
-def _said(fault: Mapping[str, object]) -> str:
+def _format_fault(fault: Mapping[str, object]) -> str:
     return f"{fault['path']}: {fault['message']}" if fault["path"] else str(fault["message"])

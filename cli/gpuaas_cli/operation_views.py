@@ -120,10 +120,10 @@ def _print_steps(session: Session, operation: Operation, names: MemberNames) -> 
 
 
 def _seconds(step: OperationStep) -> float | None:
-    return _between(step.started_at, step.finished_at)
+    return _seconds_between(step.started_at, step.finished_at)
 
 
-def _between(start: datetime | None, end: datetime | None) -> float | None:
+def _seconds_between(start: datetime | None, end: datetime | None) -> float | None:
     return None if start is None or end is None else (end - start).total_seconds()
 
 
@@ -161,7 +161,7 @@ class OperationProgress:
                 self._shown.add(key)
                 member = _member(self._names, child, child.member_id)
                 why = f": {child.failure.message}" if child.failure else ""
-                seconds = _between(child.claimed_at, child.finished_at)
+                seconds = _seconds_between(child.claimed_at, child.finished_at)
                 progress.finish(f"  {child.kind} {member} {child.status}{why}", seconds, _MARKS.get(child.status, "✗"))
 
 

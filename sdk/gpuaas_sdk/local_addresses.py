@@ -9,10 +9,10 @@ ANY_PORT = 22  # the route does not depend on it
 
 def local_addresses(hosts: Iterable[str]) -> list[str]:
     """Return the address that connections to each host come from, each once. A host without a route has none."""
-    return list(dict.fromkeys(address for host in hosts for address in _towards(host)))
+    return list(dict.fromkeys(address for host in hosts for address in _addresses_towards(host)))
 
 
-def _towards(host: str) -> Iterable[str]:
+def _addresses_towards(host: str) -> Iterable[str]:
     try:
         found = socket.getaddrinfo(host, ANY_PORT, type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError):  # the latter for a name that cannot be one

@@ -183,10 +183,10 @@ def _conjunctions(document: Schema, parts: list[Any]) -> Iterator[Schema]:
             yield one
             continue
         for other in _conjunctions(document, others):
-            yield _both(one, other)
+            yield _merge_schemas(one, other)
 
 
-def _both(one: Schema, other: Schema) -> Schema:
+def _merge_schemas(one: Schema, other: Schema) -> Schema:
     merged = {**one, **other}
     if other.keys() - _ANNOTATIONS:  # more than the named schema
         merged.pop(_NAME, None)

@@ -51,14 +51,14 @@ def pair(gpus: Sequence[PciGpu], drives: Sequence[NvmeDrive]) -> dict[str, str]:
             if gpu.address in chosen:
                 continue
             for drive in free:
-                if _near(gpu, drive, same_bus):
+                if _is_near(gpu, drive, same_bus):
                     chosen[gpu.address] = drive.device
                     free.remove(drive)
                     break
     return chosen
 
 
-def _near(gpu: PciGpu, drive: NvmeDrive, same_bus: bool) -> bool:
+def _is_near(gpu: PciGpu, drive: NvmeDrive, same_bus: bool) -> bool:
     if same_bus:
         return bool(gpu.parent) and gpu.parent == drive.parent
     if gpu.numa_node is None or drive.numa_node is None:

@@ -83,7 +83,7 @@ class SliceTarget:
 
     def processes(self) -> list[Process]:
         leader = self._leader()
-        return [process for process in self._inside() if process.pid != leader]
+        return [process for process in self._list_processes() if process.pid != leader]
 
     def ports(self) -> set[str]:
         return ports.listening(Path(f"/proc/{self._leader()}"))
@@ -97,7 +97,7 @@ class SliceTarget:
 
     def running_units(self) -> set[str]:
         """Return units with a process, as the kernel reports them."""
-        groups = (process.group.partition(self.slice_.unit)[2] for process in self._inside())
+        groups = (process.group.partition(self.slice_.unit)[2] for process in self._list_processes())
         return {part for group in groups for part in group.split("/") if part.endswith(_UNIT_SUFFIXES)}
 
     def mounts(self) -> list[Mount]:
@@ -117,7 +117,7 @@ class SliceTarget:
             }
             durable.write_json(_baseline_path(self.slice_), live)
 
-    def _inside(self) -> list[Process]:
+    def _list_processes(self) -> list[Process]:
         """Return processes in the slice's control group that are not in the host's own PID namespace, as nspawn is."""
         own = os.readlink("/proc/self/ns/pid")
         return [
@@ -127,7 +127,7 @@ class SliceTarget:
         ]
 
     def _leader(self) -> int:
-        for process in self._inside():
+        for process in self._list_processes():
             if _inner_pid(process.pid) == "1":
                 return process.pid
         raise TaskFailure(

@@ -158,7 +158,7 @@ class Inspection:
 
     def _containers(self, check: InspectionCheck) -> None:
         """Find containers. A stopped app may keep stopped containers; a removed app keeps none."""
-        homes, running = [home for _, home in self._homes()], self.target.processes()
+        homes, running = [home for _, home in self._list_homes()], self.target.processes()
         for one in containers.on_record(self.target.files, homes):
             check.examined += 1
             runs = any(one.identifier in process.group + process.command for process in running)
@@ -244,7 +244,7 @@ class Inspection:
         return found
 
     def _users(self, check: InspectionCheck) -> None:
-        for name, home in self._homes():
+        for name, home in self._list_homes():
             check.examined += 1
             known = self._was_there(name)
             if name in self.footprint.users:
@@ -265,7 +265,7 @@ class Inspection:
 
     def _authorized_keys(self, check: InspectionCheck) -> None:
         """Find keys that an app's accounts accept. Keys of the login user belong to the tenant and are no leftovers."""
-        for name, home in self._homes():
+        for name, home in self._list_homes():
             for file in ("authorized_keys", "authorized_keys2"):
                 path = f"{home.rstrip('/')}/.ssh/{file}"
                 check.examined += 1
@@ -275,7 +275,7 @@ class Inspection:
                     else:
                         check.not_in_footprint.append(path)
 
-    def _homes(self) -> list[tuple[str, str]]:
+    def _list_homes(self) -> list[tuple[str, str]]:
         return [(name, home) for name, _, home in self._accounts()]
 
     def _accounts(self) -> list[tuple[str, int, str]]:

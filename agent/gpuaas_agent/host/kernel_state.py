@@ -137,7 +137,9 @@ def _settings() -> Iterator[str]:
 
 
 def _network(deadline: Deadline) -> Iterator[str]:
-    yield from (f"packet filter {line}" for line in _said(["nft", "--stateless", "list", "ruleset"], deadline))
+    yield from (
+        f"packet filter {line}" for line in _qualified_lines(["nft", "--stateless", "list", "ruleset"], deadline)
+    )
     for family in ("-4", "-6"):
         for rule in _objects(["ip", family, "-json", "rule", "show"], deadline):
             yield f"rule {family} {_chosen(rule, ('priority', 'src', 'dst', 'fwmark', 'table', 'action', 'iif', 'oif'))}"
@@ -159,7 +161,7 @@ def _objects(argv: list[str], deadline: Deadline) -> list[dict[str, object]]:
     return [entry for entry in said if isinstance(entry, dict)]
 
 
-def _said(argv: list[str], deadline: Deadline) -> list[str]:
+def _qualified_lines(argv: list[str], deadline: Deadline) -> list[str]:
     """Prefix each line with its enclosing lines, so that equal rules of different chains are different facts."""
     lines, within = [], list[str]()
     for line in commands.run(argv, deadline).splitlines():

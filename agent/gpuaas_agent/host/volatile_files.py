@@ -54,7 +54,7 @@ def _empty(path: str, before: Entry, now: Entry) -> bool:
     return now.kind == "absent" or (now.kind == "file" and now.uid == 0 and now.size == 0 and now.mode & 0o133 == 0)
 
 
-def _gone(path: str, before: Entry, now: Entry) -> bool:
+def _is_gone(path: str, before: Entry, now: Entry) -> bool:
     """Accept a cache entry that was removed."""
     return now.kind == "absent" and before.kind in ("file", "link")
 
@@ -78,7 +78,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("/var/lib/systemd/timers/stamp-*", _empty),
     ("/var/lib/systemd/timesync/clock", _empty),
     ("/etc/.pwd.lock", _empty),
-    ("/var/cache/*", _gone),
+    ("/var/cache/*", _is_gone),
     (f"/{HOST_KEY}", _renewed),
     (f"/{HOST_KEY}.pub", _renewed),
     (f"/{HOST_CERTIFICATE}", _renewed),

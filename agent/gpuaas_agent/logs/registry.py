@@ -55,7 +55,7 @@ class LogRegistry:
             self._refuse_too_many(spec)
         watched = self._send(spec.read_id, _wire(spec, portion)).get("watched") is True
         if spec.follow and watched:
-            follower = Follower(_after(spec, portion), files)
+            follower = Follower(_continue_after(spec, portion), files)
             self._begin(follower, stamp)
         return f"{len(portion.lines)} lines{', followed' if spec.follow and watched else ''}"
 
@@ -124,7 +124,7 @@ class LogRegistry:
             if now - began > LONGEST_SECONDS or now - heard > UNREACHABLE_SECONDS:
                 return
             if not pending.lines:
-                pending, stamp = self._news(follower, stamp)
+                pending, stamp = self._read_news(follower, stamp)
             if not pending.lines and not pending.left_out and now - told < ALIVE_SECONDS:
                 continue
             try:
@@ -137,11 +137,11 @@ class LogRegistry:
                 return
             if answer.get("watched") is not True:
                 return
-            follower.spec = _after(follower.spec, pending)
+            follower.spec = _continue_after(follower.spec, pending)
             heard = told = time.monotonic()
             pending = Portion()
 
-    def _news(self, follower: Follower, stamp: Stamp) -> tuple[Portion, Stamp]:
+    def _read_news(self, follower: Follower, stamp: Stamp) -> tuple[Portion, Stamp]:
         look = Deadline.after(LOOK_SECONDS)
         try:
             with self._open(follower.spec, follower.files, look) as journal:
@@ -152,7 +152,7 @@ class LogRegistry:
             return Portion(), stamp  # it looks again soon
 
 
-def _after(spec: LogSpec, portion: Portion) -> LogSpec:
+def _continue_after(spec: LogSpec, portion: Portion) -> LogSpec:
     """Return the spec of what comes after the portion: forwards, in full portions."""
     following = replace(spec, order="oldest", limit=MOST_LINES)
     return following if not portion.lines else replace(following, cursor=portion.lines[-1].cursor)

@@ -35,7 +35,7 @@ def lines_of(spec: LogSpec, now: float) -> list[LogLine]:
         ticks = range(first, min(last, first + most) + 1)
     lines = [_line(tick, index, unit) for tick in ticks for index, unit in enumerate(units)]
     if position is not None:
-        lines = [one for one in lines if _side(one, position, newest=spec.order == "newest")]
+        lines = [one for one in lines if _is_beyond(one, position, newest=spec.order == "newest")]
     if spec.limit == 0:
         return []
     return lines[-spec.limit :] if spec.order == "newest" else lines[: spec.limit]
@@ -62,6 +62,6 @@ def _ticks(cursor: str) -> tuple[int, int]:
     return int(parts.get("t", "0"), 16), int(parts.get("i", "0"), 16)
 
 
-def _side(line: LogLine, position: tuple[int, int], *, newest: bool) -> bool:
+def _is_beyond(line: LogLine, position: tuple[int, int], *, newest: bool) -> bool:
     here = _ticks(line.cursor)
     return here < position if newest else here > position

@@ -59,9 +59,9 @@ class Shell:
                 continue
             except OSError:
                 return b""  # no process has the other end open
-            return data + self._more(_LARGEST_READ - len(data))
+            return data + self._read_more(_LARGEST_READ - len(data))
 
-    def _more(self, room: int) -> bytes:
+    def _read_more(self, room: int) -> bytes:
         """Read more output: a terminal returns four kilobytes at a time, and many small messages are expensive."""
         parts = []
         with contextlib.suppress(OSError):

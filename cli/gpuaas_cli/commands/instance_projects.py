@@ -33,7 +33,7 @@ def serve(
     """Let an instance serve another project of the tenant. You must administer both projects."""
     where = project_id(session, project)
     found, other = instance_id(session.client, where, instance), project_id(session, served)
-    _after(session, where, session.client.instances.set_served_project(where, found, other), watch, deadline)
+    _follow_or_print(session, where, session.client.instances.set_served_project(where, found, other), watch, deadline)
 
 
 def unserve(
@@ -49,7 +49,9 @@ def unserve(
     session.confirm(f"Stop serving {served}?", yes)
     where = project_id(session, project)
     found, other = instance_id(session.client, where, instance), project_id(session, served)
-    _after(session, where, session.client.instances.remove_served_project(where, found, other), watch, deadline)
+    _follow_or_print(
+        session, where, session.client.instances.remove_served_project(where, found, other), watch, deadline
+    )
 
 
 def projects(session: Session, instance: InstanceArgument, project: ProjectOption = None) -> None:
@@ -59,7 +61,7 @@ def projects(session: Session, instance: InstanceArgument, project: ProjectOptio
     print_projects(session, found)
 
 
-def _after(session: Session, where: str, answer: ServedProjectChanged, watch: bool, deadline: int) -> None:
+def _follow_or_print(session: Session, where: str, answer: ServedProjectChanged, watch: bool, deadline: int) -> None:
     operation = answer.operation
     if operation is None:
         session.say(f"{answer.instance.name} is up to date; there is nothing to do.")

@@ -68,7 +68,7 @@ def set_(
     found = instance_id(session.client, where, instance)
     value = encoded(_read(name, file))
     changed = session.client.instances.set_secret(where, found, name, value, encoding="base64")
-    _after(session, where, changed, watch, deadline)
+    _follow_or_print(session, where, changed, watch, deadline)
 
 
 @group.verb("rotate")
@@ -84,7 +84,9 @@ def rotate(
     """Generate a new value for a secret. A reconcile generates it and delivers it to the members."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
-    _after(session, where, session.client.instances.rotate_secret(where, found, name, reason=reason), watch, deadline)
+    _follow_or_print(
+        session, where, session.client.instances.rotate_secret(where, found, name, reason=reason), watch, deadline
+    )
 
 
 def secrets_of_launch(files: Sequence[str]) -> dict[str, object] | None:
@@ -121,7 +123,7 @@ def _without_line_end(content: bytes) -> bytes:
     return content.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _after(session: Session, where: str, changed: InstanceSecretChanged, watch: bool, deadline: int) -> None:
+def _follow_or_print(session: Session, where: str, changed: InstanceSecretChanged, watch: bool, deadline: int) -> None:
     operation = changed.operation
     if operation is None:
         print_list(session, [changed.secret], SECRETS)

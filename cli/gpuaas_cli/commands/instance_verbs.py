@@ -48,7 +48,7 @@ def _add_verb(group: CommandGroup, kind: OperationKind) -> None:
         where, found = _find(session, project, instance)
         options = options_of(session, where, found, verb, assignments)
         started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
-        _after(session, where, started.operation, watch, deadline)
+        _follow_or_print(session, where, started.operation, watch, deadline)
 
     operate.__doc__ = kind.description
     if kind.confirmation is None:
@@ -69,7 +69,7 @@ def upgrade(
     where, found = _find(session, project, instance)
     options = options_of(session, where, found, "upgrade", assignments)
     started = session.client.instances.upgrade(where, found, version, options=options, reason=reason)
-    _after(session, where, started.operation, watch, deadline)
+    _follow_or_print(session, where, started.operation, watch, deadline)
 
 
 def force(
@@ -94,7 +94,7 @@ def _find(session: Session, project: str | None, instance: str) -> tuple[str, st
     return where, instance_id(session.client, where, instance)
 
 
-def _after(session: Session, where: str, operation: Operation, watch: bool, deadline: float) -> None:
+def _follow_or_print(session: Session, where: str, operation: Operation, watch: bool, deadline: float) -> None:
     if watch:
         follow_to_end(session, where, operation, deadline)
     else:

@@ -70,7 +70,9 @@ class Artifacts(ArtifactsCalls):
             while True:
                 try:
                     whole = self.content(project_id, artifact_id)
-                    async for chunk in _after(self._transport, project_id, artifact_id, size) if size else whole:
+                    async for chunk in (
+                        _download_after(self._transport, project_id, artifact_id, size) if size else whole
+                    ):
                         seen.update(chunk)
                         await asyncio.to_thread(file.write, chunk)
                         size, attempt = size + len(chunk), 0
@@ -174,7 +176,7 @@ async def _pause(retry: RetryPolicy, error: GpuaasError, attempt: int) -> None:
     await asyncio.sleep(delay)
 
 
-def _after(transport: Transport, project_id: str, artifact_id: str, size: int) -> AsyncIterator[bytes]:
+def _download_after(transport: Transport, project_id: str, artifact_id: str, size: int) -> AsyncIterator[bytes]:
     """Yields the bytes of a blob that follow the first `size` ones."""
     path = path_of("projects", project_id, "artifacts", artifact_id, "content")
     return transport.download(Request(method="GET", path=path, headers={"Range": f"bytes={size}-"}))

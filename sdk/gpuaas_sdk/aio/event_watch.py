@@ -46,7 +46,7 @@ class EventWatch:
         self._failures = 0
 
     async def __aiter__(self) -> AsyncGenerator[StreamedEvent, None]:
-        while self._left() > 0:
+        while self._seconds_left() > 0:
             try:
                 async with aclosing(self._stream() if self._streaming else self._poll()) as events:
                     async for event in events:
@@ -58,7 +58,7 @@ class EventWatch:
 
     async def _recover(self, error: GpuaasError) -> None:
         """Waits before the next attempt. Raises an error that a retry cannot fix."""
-        if self._left() <= 0:
+        if self._seconds_left() <= 0:
             return
         self._failures += 1
         renewed = isinstance(error, Unauthenticated) and self._failures == 1
@@ -67,7 +67,7 @@ class EventWatch:
         if self._failures >= STREAM_FAILURES_BEFORE_POLLING:
             self._streaming = False
         pause = min(MAX_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
-        await asyncio.sleep(min(pause, max(self._left(), 0.0)))
+        await asyncio.sleep(min(pause, max(self._seconds_left(), 0.0)))
 
     async def _stream(self) -> AsyncGenerator[StreamedEvent, None]:
         headers = {"Accept": "text/event-stream"}
@@ -76,7 +76,7 @@ class EventWatch:
         request = self._request(headers, {})
         received = False
         try:
-            async with self._transport.stream(request, min(SILENCE_SECONDS, self._left())) as response:
+            async with self._transport.stream(request, min(SILENCE_SECONDS, self._seconds_left())) as response:
                 if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
                     self._streaming = False
                     return
@@ -84,7 +84,7 @@ class EventWatch:
                     received = True
                     if line.startswith("data:"):
                         yield _read_event(line)
-                    if self._left() <= 0:
+                    if self._seconds_left() <= 0:
                         return
         except Unreachable:
             if not received:
@@ -92,7 +92,7 @@ class EventWatch:
             raise
 
     async def _poll(self) -> AsyncGenerator[StreamedEvent, None]:
-        wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._left())))
+        wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._seconds_left())))
         request = self._request({}, {"wait": wait, "after": self._after}, timeout=wait + 15.0)
         answer = await self._transport.send(request)
         for item in answer.json().get("items", []):
@@ -107,7 +107,7 @@ class EventWatch:
         query = {"subject": self._subject, **query}
         return Request(method="GET", path=self._path, query=query, headers=headers, timeout=timeout)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return SILENCE_SECONDS if self._ends is None else self._ends - time.monotonic()
 
 

@@ -46,7 +46,7 @@ class LogWatch:
         self._failures = 0
 
     async def __aiter__(self) -> AsyncGenerator[LogLine | LinesLeftOut, None]:
-        while self._left() > 0:
+        while self._seconds_left() > 0:
             try:
                 async with aclosing(self._stream()) as found:
                     async for one in found:
@@ -59,31 +59,31 @@ class LogWatch:
 
     async def _recover(self, error: GpuaasError) -> None:
         """Waits before the next attempt. Raises an error that a retry cannot fix, or that lasts."""
-        if self._left() <= 0:
+        if self._seconds_left() <= 0:
             return
         self._failures += 1
         renewed = isinstance(error, Unauthenticated) and self._failures == 1
         if not (error.retryable or renewed) or self._failures >= MOST_FAILURES:
             raise error
         pause = min(MAX_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
-        await asyncio.sleep(min(pause, max(self._left(), 0.0)))
+        await asyncio.sleep(min(pause, max(self._seconds_left(), 0.0)))
 
     async def _stream(self) -> AsyncGenerator[LogLine | LinesLeftOut, None]:
         headers = {"Accept": "text/event-stream"}
         if self._after is not None:
             headers["Last-Event-ID"] = self._after
         request = Request(method="GET", path=self._path, query=self._query, headers=headers)
-        async with self._transport.stream(request, min(SILENCE_SECONDS, self._left())) as response:
+        async with self._transport.stream(request, min(SILENCE_SECONDS, self._seconds_left())) as response:
             kind = ""
             async for line in _lines(response.aiter_bytes()):
                 if line.startswith("event:"):
                     kind = line[6:].strip()
                 elif line.startswith("data:"):
                     yield _read(kind, loads(line[5:]))
-                if self._left() <= 0:
+                if self._seconds_left() <= 0:
                     return
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return SILENCE_SECONDS if self._ends is None else self._ends - time.monotonic()
 
 

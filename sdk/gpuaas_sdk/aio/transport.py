@@ -93,7 +93,7 @@ class Transport:
             attempt += 1
             token = await self._token()
             try:
-                return await self._once(request, token)
+                return await self._send_once(request, token)
             except GpuaasError as error:
                 if error.code in RENEWABLE and not renewed and await self._replace(token):
                     renewed = True
@@ -144,7 +144,7 @@ class Transport:
         except httpx.TransportError as error:
             raise self._unreachable(error, request) from error
 
-    async def _once(self, request: Request, token: str | None) -> httpx.Response:
+    async def _send_once(self, request: Request, token: str | None) -> httpx.Response:
         try:
             response = await self._http.request(
                 request.method,
@@ -199,7 +199,7 @@ class Transport:
         while True:
             attempt += 1
             try:
-                return await self._once(request, None)
+                return await self._send_once(request, None)
             except GpuaasError as error:
                 lost += _may_have_arrived(error)
                 delay = self._retry.delay(error, attempt)

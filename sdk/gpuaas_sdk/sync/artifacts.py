@@ -71,7 +71,7 @@ class Artifacts(ArtifactsCalls):
             while True:
                 try:
                     whole = self.content(project_id, artifact_id)
-                    for chunk in _after(self._transport, project_id, artifact_id, size) if size else whole:
+                    for chunk in _download_after(self._transport, project_id, artifact_id, size) if size else whole:
                         seen.update(chunk)
                         file.write(chunk)
                         size, attempt = size + len(chunk), 0
@@ -175,7 +175,7 @@ def _pause(retry: RetryPolicy, error: GpuaasError, attempt: int) -> None:
     time.sleep(delay)
 
 
-def _after(transport: Transport, project_id: str, artifact_id: str, size: int) -> Iterator[bytes]:
+def _download_after(transport: Transport, project_id: str, artifact_id: str, size: int) -> Iterator[bytes]:
     """Yields the bytes of a blob that follow the first `size` ones."""
     path = path_of("projects", project_id, "artifacts", artifact_id, "content")
     return transport.download(Request(method="GET", path=path, headers={"Range": f"bytes={size}-"}))

@@ -46,7 +46,7 @@ class EventWatch:
         self._failures = 0
 
     def __iter__(self) -> Generator[StreamedEvent, None, None]:
-        while self._left() > 0:
+        while self._seconds_left() > 0:
             try:
                 with closing(self._stream() if self._streaming else self._poll()) as events:
                     for event in events:
@@ -58,7 +58,7 @@ class EventWatch:
 
     def _recover(self, error: GpuaasError) -> None:
         """Waits before the next attempt. Raises an error that a retry cannot fix."""
-        if self._left() <= 0:
+        if self._seconds_left() <= 0:
             return
         self._failures += 1
         renewed = isinstance(error, Unauthenticated) and self._failures == 1
@@ -67,7 +67,7 @@ class EventWatch:
         if self._failures >= STREAM_FAILURES_BEFORE_POLLING:
             self._streaming = False
         pause = min(MAX_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
-        time.sleep(min(pause, max(self._left(), 0.0)))
+        time.sleep(min(pause, max(self._seconds_left(), 0.0)))
 
     def _stream(self) -> Generator[StreamedEvent, None, None]:
         headers = {"Accept": "text/event-stream"}
@@ -76,7 +76,7 @@ class EventWatch:
         request = self._request(headers, {})
         received = False
         try:
-            with self._transport.stream(request, min(SILENCE_SECONDS, self._left())) as response:
+            with self._transport.stream(request, min(SILENCE_SECONDS, self._seconds_left())) as response:
                 if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
                     self._streaming = False
                     return
@@ -84,7 +84,7 @@ class EventWatch:
                     received = True
                     if line.startswith("data:"):
                         yield _read_event(line)
-                    if self._left() <= 0:
+                    if self._seconds_left() <= 0:
                         return
         except Unreachable:
             if not received:
@@ -92,7 +92,7 @@ class EventWatch:
             raise
 
     def _poll(self) -> Generator[StreamedEvent, None, None]:
-        wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._left())))
+        wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._seconds_left())))
         request = self._request({}, {"wait": wait, "after": self._after}, timeout=wait + 15.0)
         answer = self._transport.send(request)
         for item in answer.json().get("items", []):
@@ -107,7 +107,7 @@ class EventWatch:
         query = {"subject": self._subject, **query}
         return Request(method="GET", path=self._path, query=query, headers=headers, timeout=timeout)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return SILENCE_SECONDS if self._ends is None else self._ends - time.monotonic()
 
 

@@ -93,7 +93,7 @@ class Transport:
             attempt += 1
             token = self._token()
             try:
-                return self._once(request, token)
+                return self._send_once(request, token)
             except GpuaasError as error:
                 if error.code in RENEWABLE and not renewed and self._replace(token):
                     renewed = True
@@ -144,7 +144,7 @@ class Transport:
         except httpx.TransportError as error:
             raise self._unreachable(error, request) from error
 
-    def _once(self, request: Request, token: str | None) -> httpx.Response:
+    def _send_once(self, request: Request, token: str | None) -> httpx.Response:
         try:
             response = self._http.request(
                 request.method,
@@ -199,7 +199,7 @@ class Transport:
         while True:
             attempt += 1
             try:
-                return self._once(request, None)
+                return self._send_once(request, None)
             except GpuaasError as error:
                 lost += _may_have_arrived(error)
                 delay = self._retry.delay(error, attempt)

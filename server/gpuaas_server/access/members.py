@@ -38,8 +38,10 @@ async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> None:
     certificates = await queries.holder_certificates_revoke(tx.connection, project_id, holder, tx.now)
     grants = await queries.holder_grants_revoke(tx.connection, project_id, holder, tx.now)
     reason = "Left the project." if project_id else "May no longer act on the platform."
-    entries = [_left(row, "ssh_certificate_revoke", holder, {"serial": row.serial}, reason) for row in certificates]
-    entries += [_left(row, "ssh_grant_delete", holder, {"grant": row.id}, reason) for row in grants]
+    entries = [
+        _audit_entry(row, "ssh_certificate_revoke", holder, {"serial": row.serial}, reason) for row in certificates
+    ]
+    entries += [_audit_entry(row, "ssh_grant_delete", holder, {"grant": row.id}, reason) for row in grants]
     if entries:
         await audit.record(tx, *entries)
     opened = sorted({one.allocation_id for one in certificates} | {grant.allocation_id for grant in grants})
@@ -47,7 +49,7 @@ async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> None:
         await allocations.access_changed(tx, *opened)
 
 
-def _left(
+def _audit_entry(
     row: RevokedCertificate | GrantRow, action: str, holder: str, what: dict[str, object], reason: str
 ) -> AuditEntry:
     details = {"holder": holder, **what}

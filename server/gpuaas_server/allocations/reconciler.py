@@ -113,7 +113,7 @@ class AllocationReconciler:
                 await nodes.facts_release(tx, row.node_id)
         elif step.state == "release_failed":
             service.move_quota(tx, row, counted=changed.counted, unproven=changed.unproven)
-        return _again(changed, step, tx.now, loaded.snapshot.node_lost)
+        return _next_run(changed, step, tx.now, loaded.snapshot.node_lost)
 
     async def _send(self, tx: Tx, loaded: Loaded, row: AllocationRow, step: Step) -> None:
         kind = step.send or ""
@@ -255,7 +255,7 @@ def _changes(row: LockedAllocation, step: Step, now: datetime) -> AllocationChan
     return changes
 
 
-def _again(row: AllocationRow, step: Step, now: datetime, lost: bool) -> datetime | None:
+def _next_run(row: AllocationRow, step: Step, now: datetime, lost: bool) -> datetime | None:
     if lost and step.send in CLEANUP:
         return now  # nobody is there to answer: the next look blocks it
     if step.state == "active" and row.access_wanted > row.access_sent:

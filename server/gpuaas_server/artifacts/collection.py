@@ -48,7 +48,7 @@ async def artifact_garbage_collect(
     )
     grace = timedelta(hours=settings.artifact_grace_hours)
     unused = await _unused(tx.connection, project_id, rows[:PORTION])
-    due = [row for row in unused if _since(row) + grace <= tx.now]
+    due = [row for row in unused if _unused_since(row) + grace <= tx.now]
     for row in due:
         await deletion.begin_deletion(tx, row)
     freed = sum(row.stored_bytes for row in due)
@@ -73,13 +73,13 @@ async def _unused(connection: Connection, project_id: str, rows: Sequence[Artifa
     return [row for row in rows if row.digest not in used]
 
 
-def _since(row: ArtifactRow) -> datetime:
+def _unused_since(row: ArtifactRow) -> datetime:
     """Return when the artifact was published or last moved. Its grace period begins then, since no reference is dated."""
     return max(row.created_at, row.stage_since)
 
 
 def _document(row: ArtifactRow, settings: Settings, now: datetime) -> GarbageArtifact:
-    collectable_at = _since(row) + timedelta(hours=settings.artifact_grace_hours)
+    collectable_at = _unused_since(row) + timedelta(hours=settings.artifact_grace_hours)
     stored = {name: getattr(row, name) for name in ("id", "name", "kind", "digest", "stage")}
     return GarbageArtifact(
         **stored,

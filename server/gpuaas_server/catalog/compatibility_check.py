@@ -74,7 +74,7 @@ def placement_refusals(
         *_foreign(placements, all_members, project_id, served),
         *_counts(manifest, placements, all_members, adding),
         *_dependencies(manifest, placements, all_members),
-        *_neighbours(manifest, all_members),
+        *_check_neighbours(manifest, all_members),
         *_groups(manifest, all_members),
         *_network(manifest, all_members),
     ]
@@ -167,7 +167,7 @@ def _dependencies(
                 yield Refusal("dependency_missing", message, component.key)
 
 
-def _neighbours(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
+def _check_neighbours(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
     """Find members that share an allocation or a node and may not, because of either of them.
 
     The components on each are kept, not the members: thousands of members cost thousands of steps, not millions.

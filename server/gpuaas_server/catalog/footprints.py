@@ -102,21 +102,21 @@ def _values(schema: object, value: object, parts: list[str], path: Path) -> Iter
         yield from () if value is None else ((path, value),)
     elif parts[0] == "*" and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _values(_below(schema, "*"), item, parts[1:], (*path, index))
+            yield from _values(_schema_below(schema, "*"), item, parts[1:], (*path, index))
     elif isinstance(value, Mapping):
-        yield from _values(_below(schema, parts[0]), value.get(parts[0]), parts[1:], (*path, parts[0]))
+        yield from _values(_schema_below(schema, parts[0]), value.get(parts[0]), parts[1:], (*path, parts[0]))
     elif value is None and parts[0] != "*" and isinstance(schema, Mapping):  # a default may stand further down
-        yield from _values(_below(schema, parts[0]), None, parts[1:], (*path, parts[0]))
+        yield from _values(_schema_below(schema, parts[0]), None, parts[1:], (*path, parts[0]))
 
 
 def _schemas(schema: object, parts: list[str]) -> Iterator[object]:
     if not parts:
         yield schema
-    elif (below := _below(schema, parts[0])) is not None:
+    elif (below := _schema_below(schema, parts[0])) is not None:
         yield from _schemas(below, parts[1:])
 
 
-def _below(schema: object, part: str) -> object:
+def _schema_below(schema: object, part: str) -> object:
     if not isinstance(schema, Mapping):
         return None
     if part == "*":

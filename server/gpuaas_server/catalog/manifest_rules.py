@@ -165,7 +165,7 @@ def _secrets(manifest: Json) -> Iterator[Complaint]:
                 yield ("secrets", index, name), f"A {secret['source']} secret has no {name}."
 
 
-def _nowhere(manifest: Json) -> Iterator[Complaint]:
+def _check_users_from(manifest: Json) -> Iterator[Complaint]:
     for index, place in enumerate(manifest["footprint"].get("users_from", ())):
         if not allows_text_at(manifest.get("inputs"), place):
             yield ("footprint", "users_from", index), f"The inputs have no text at {place}."
@@ -190,7 +190,7 @@ _CHECKS: tuple[tuple[tuple[str, ...], Callable[[Json], Iterable[Complaint]]], ..
     (("components", "probes"), _unready_dependencies),
     (("components",), lambda m: _dependency_circles(m["components"])),
     (("footprint",), lambda m: _footprint(m["footprint"])),
-    (("footprint", "inputs"), _nowhere),
+    (("footprint", "inputs"), _check_users_from),
     (
         ("runtime_profile", "artifact", "inputs", "footprint", "compatibility", "components", "probes", "secrets"),
         profile_complaints,

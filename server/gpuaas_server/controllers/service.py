@@ -18,7 +18,7 @@ from gpuaas_server.controllers.queries import slugs_bound
 from gpuaas_server.controllers.replicas import FORGOTTEN_AFTER, silence
 from gpuaas_server.controllers.schemas import ControllerOffer, PermissionOffered
 from gpuaas_server.controllers.served_apps import app_changed, tenant_created
-from gpuaas_server.controllers.work import beyond
+from gpuaas_server.controllers.work import cross_tenant_scope
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import DESCRIPTIONS, PERMISSIONS
 from gpuaas_server.kernel.caller import Caller
@@ -30,10 +30,10 @@ from gpuaas_server.kernel.settings import Settings
 
 __all__ = [
     "app_changed",
-    "beyond",
     "consent_with_entitlement",
     "consented_apps",
     "controller_offer_list",
+    "cross_tenant_scope",
     "leased_without_right",
     "note_claim",
     "projects_covered",

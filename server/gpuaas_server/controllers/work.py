@@ -20,7 +20,7 @@ from gpuaas_server.operations.service import MOST_WORK, WaitingOperation
 EACH_TENANT = 8  # operations of one app of a tenant that one answer names at most
 
 
-def beyond(account_id: str) -> Scope:
+def cross_tenant_scope(account_id: str) -> Scope:
     """Return a controller's scope across tenants: it reads what waits and what it serves where it has consent, and no more."""
     return Scope("", controller=account_id)
 
@@ -78,7 +78,7 @@ async def _waiting(
         wanted = work_queries.WorkWanted(
             identity.bound_apps(caller), poll.project_id, poll.without_tenants, EACH_TENANT, MOST_WORK
         )
-        async with platform.database.connection(beyond(caller.id)) as connection:
+        async with platform.database.connection(cross_tenant_scope(caller.id)) as connection:
             offered = await work_queries.operations_offered(connection, WaitingOperation, wanted)
             claimed |= await work_queries.claims_by_tenant(connection, caller.id)
     return take_turns([*own, *offered], claimed)[:MOST_WORK], apps
@@ -99,7 +99,7 @@ def take_turns(waiting: Sequence[WaitingOperation], claimed: Mapping[str, int]) 
 async def _claimed(platform: Platform, scope: Scope, caller: Caller, replica: str) -> list[WaitingOperation]:
     apps = identity.bound_apps(caller)
     found: dict[str, WaitingOperation] = {}
-    for each in (scope, beyond(caller.id)):
+    for each in (scope, cross_tenant_scope(caller.id)):
         async with platform.database.connection(each) as connection:
             rows = await work_queries.operations_claimed(
                 connection, WaitingOperation, caller.id, replica, apps, MOST_WORK

@@ -27,7 +27,7 @@ class RateLimit:
 async def refuse_over(platform: Platform, limit: RateLimit, source: str) -> None:
     """Raise `rate_limited` when the source has used up its attempts of this minute."""
     async with platform.database.connection(PLATFORM) as connection:
-        attempts = await queries.rate_read(connection, _key(limit, source), _minute(platform))
+        attempts = await queries.rate_read(connection, _key(limit, source), _start_of_minute(platform))
     _refuse(platform, limit, attempts)
 
 
@@ -41,7 +41,7 @@ async def count_and_refuse_over(platform: Platform, limit: RateLimit, source: st
 
 
 async def _add(platform: Platform, limit: RateLimit, source: str) -> int:
-    minute = _minute(platform)
+    minute = _start_of_minute(platform)
     async with platform.database.connection(PLATFORM) as connection:
         attempts = await queries.rate_add(connection, _key(limit, source), minute, 1)
         if attempts == 1:  # the first of its minute sweeps, so that the table stays small
@@ -53,11 +53,11 @@ def _refuse(platform: Platform, limit: RateLimit, attempts: int) -> None:
     if attempts <= limit.per_minute:
         return
     metrics.auth_refusals.labels("rate_limited").inc()
-    left = _minute(platform) + timedelta(minutes=1) - platform.clock()
+    left = _start_of_minute(platform) + timedelta(minutes=1) - platform.clock()
     raise Problem("rate_limited", headers={"Retry-After": str(max(1, ceil(left.total_seconds())))})
 
 
-def _minute(platform: Platform) -> datetime:
+def _start_of_minute(platform: Platform) -> datetime:
     return platform.clock().replace(second=0, microsecond=0)
 
 

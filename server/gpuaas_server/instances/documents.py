@@ -37,11 +37,11 @@ def _depth(value: object) -> int:
     level, depth = [value], 0
     while level and depth <= DEEPEST:
         depth += 1
-        level = [inner for outer in level for inner in _inside(outer)]
+        level = [inner for outer in level for inner in _list_values(outer)]
     return depth
 
 
-def _inside(value: object) -> list[object]:
+def _list_values(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, list) else []

@@ -97,7 +97,7 @@ def decide(view: DriftView, now: datetime) -> DriftStep:
     """Decide what the notice of drift leads to: nothing, a later look, a reconcile, or a stop that a person ends."""
     if view.live is not None:
         return DriftStep(replace(view.drift, next_attempt_at=None, blocked=None))
-    drift, events = _noticed(view, now)
+    drift, events = _update_noticed(view, now)
     drift = replace(drift, attempts=drift.recent(now), next_attempt_at=None, blocked=None)
     due = drift.due_at()
     if view.policy != "auto" or due is None or drift.stopped is not None:
@@ -112,7 +112,7 @@ def decide(view: DriftView, now: datetime) -> DriftStep:
     return DriftStep(begun, attempt=True, events=events)
 
 
-def _noticed(view: DriftView, now: datetime) -> tuple[Drift, tuple[str, ...]]:
+def _update_noticed(view: DriftView, now: datetime) -> tuple[Drift, tuple[str, ...]]:
     """Return the stored drift, updated with what was found now, and the events about the difference."""
     drift, found = view.drift, () if view.policy == "off" else tuple(view.found)
     if not found:

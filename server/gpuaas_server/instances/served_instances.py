@@ -22,7 +22,7 @@ async def controller_instance_list(
         rows = await queries.instances_served(connection, slug, project_id, page)
         bound = await controllers.slugs_bound(connection, caller.id)
     if bound:
-        async with platform.database.connection(controllers.beyond(caller.id)) as connection:
+        async with platform.database.connection(controllers.cross_tenant_scope(caller.id)) as connection:
             elsewhere = await queries.instances_served(connection, slug, None, page)
         rows = sorted({row.id: row for row in (*rows, *elsewhere)}.values(), key=lambda row: row.id)
     return Page[ServedInstance].of([ServedInstance(**fields_of(row)) for row in rows[: page.rows]], page)

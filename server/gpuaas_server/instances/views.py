@@ -88,7 +88,7 @@ def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, A
 
 
 def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
-    actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
+    actions = possible_actions(row.status, *_deployment_state(row), can_roll_back(row), runs_refused(row))
     if row.decommissioned_at is None:
         actions += ["instance_update", "log_read"]
     shut = {f"instance_{kind}" for kind in CLOSABLE_VERBS if closed(row.mode, kind)}
@@ -98,14 +98,14 @@ def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
 
 def _serving(row: InstanceRow) -> list[str]:
     """List the actions on served projects. A list of instances leaves them out, since it has no manifests."""
-    _, gone, live = _standing(row)
+    _, gone, live = _deployment_state(row)
     if gone or live is not None or not row.manifest.get("tenant_scope"):
         return []
     further = any(not one["home"] for one in row.projects)
     return ["served_project_set", *(["served_project_remove"] if further else [])]
 
 
-def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
+def _deployment_state(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
     """Say whether it was deployed, whether it is gone for good, and what operations work on now.
 
     A rotation of secrets that has not begun does not count: requests by people take precedence (operation_requests).
@@ -126,7 +126,7 @@ def _version(document: VersionDocument | None) -> InstanceVersion | None:
 def member_of(row: MemberRow, instance: InstanceRow, caller: Caller) -> InstanceMember:
     """Describe the member. `allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row.failure
-    changeable = members_changeable(instance.status, *_standing(instance))
+    changeable = members_changeable(instance.status, *_deployment_state(instance))
     kinds = possible_member_kinds(row.status, row.operation_id is not None, changeable, runs_refused(instance))
     if not row.host_gone:  # one without a machine must be able to go
         kinds = open_kinds(instance.mode, kinds, row.component_key)

@@ -111,7 +111,7 @@ class Wakeups:
                 left = deadline - loop.time()
                 if seen.enough or left <= 0 or self.ending:
                     return seen.found
-                if not await _rest(woken, min(left, seen.again)) and left <= seen.again:
+                if not await _wait_for_wakeup(woken, min(left, seen.again)) and left <= seen.again:
                     return seen.found
 
     def _set(self, topic: str) -> None:
@@ -191,7 +191,7 @@ async def _await_data(fileno: int) -> None:
         loop.remove_reader(fileno)
 
 
-async def _rest(woken: asyncio.Event, seconds: float) -> bool:
+async def _wait_for_wakeup(woken: asyncio.Event, seconds: float) -> bool:
     """Wait, and say whether a wake-up came."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):

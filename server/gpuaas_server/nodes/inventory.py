@@ -20,14 +20,14 @@ from gpuaas_server.nodes.agent_schemas import Inventory, InventorySlot
 
 def contradictions(inventory: Inventory) -> list[str]:
     """List statements of an inventory that cannot all be true of one host. Pure."""
-    found = _twice("slot_index", [str(slot.slot_index) for slot in inventory.slots])
-    found += _twice("pci_address", [slot.pci_address.lower() for slot in inventory.slots])
-    found += _twice("gpu_uuid", [slot.gpu_uuid for slot in inventory.slots if slot.gpu_uuid])
-    found += _twice("numa node", [str(numa.node) for numa in inventory.host.numa_nodes])
+    found = _list_duplicates("slot_index", [str(slot.slot_index) for slot in inventory.slots])
+    found += _list_duplicates("pci_address", [slot.pci_address.lower() for slot in inventory.slots])
+    found += _list_duplicates("gpu_uuid", [slot.gpu_uuid for slot in inventory.slots if slot.gpu_uuid])
+    found += _list_duplicates("numa node", [str(numa.node) for numa in inventory.host.numa_nodes])
     return found
 
 
-def _twice(what: str, values: list[str]) -> list[str]:
+def _list_duplicates(what: str, values: list[str]) -> list[str]:
     return [f"{what} {value} appears {n} times" for value, n in Counter(values).items() if n > 1][:10]
 
 

@@ -57,7 +57,7 @@ class SecretRewrapJob:
     async def load(self, connection: Connection, subject: str) -> RewrapSnapshot | None:
         row = await queries.key_current(connection, self._platform.settings.custody_backend)
         current_id = "" if row is None else row.id
-        behind = await _behind(connection, current_id)
+        behind = await _load_outdated_keys(connection, current_id)
         return RewrapSnapshot(current_id, behind) if current_id or behind else None
 
     async def act(self, platform: Platform, snapshot: RewrapSnapshot) -> RewrapOutcome:
@@ -79,7 +79,7 @@ class SecretRewrapJob:
         return None
 
 
-async def _behind(connection: Connection, current_id: str) -> tuple[WrappedKey, ...]:
+async def _load_outdated_keys(connection: Connection, current_id: str) -> tuple[WrappedKey, ...]:
     """Return a portion of what is under other keys: secrets first, then the platform's own private keys."""
     secrets = await queries.versions_under_other_keys(connection, current_id, PORTION)
     found = [WrappedKey(SecretRef(row.id, row.version), row.key_id, row.wrapped_key) for row in secrets]

@@ -73,7 +73,7 @@ class Worker:
                     if not self._platform.database.health.explains(error):
                         log.warning("no work could be taken, trying again", extra={"error": str(error)})
                     wait = 0.25
-                await self._rest(wait)
+                await self._sleep(wait)
 
     async def stop(self) -> None:
         """Take nothing new, and let running work end."""
@@ -190,7 +190,7 @@ class Worker:
             self._next_look = due
             self._woken.set()
 
-    async def _rest(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         self._next_look = self._platform.clock() + timedelta(seconds=seconds)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(seconds, 0.001)):
