@@ -11,7 +11,7 @@ from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.lint import LintReport, lint_blob, lint_image
 from gpuaas_server.artifacts.machine import DELETE, RETRY_PAUSE, Findings, TrustVerdict, verdict
 from gpuaas_server.artifacts.oci import Registry
-from gpuaas_server.artifacts.reconciler import AWAY, UNREADABLE, failure_of
+from gpuaas_server.artifacts.reconciler import UNAVAILABLE_CODES, UNREADABLE, failure_of
 from gpuaas_server.artifacts.rows import ArtifactRow
 from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_signature, read_key, signers
 from gpuaas_server.artifacts.stages import Trust
@@ -92,7 +92,7 @@ class ArtifactCheckJob:
     async def _retry_check(self, tx: Tx, artifact: ArtifactRow, failure: Failure) -> datetime | None:
         """Try the check again until its time is over: trust is not lost because a store is away."""
         until = artifact.check_until
-        if failure.code in AWAY and until is not None and tx.now + RETRY_PAUSE < until:
+        if failure.code in UNAVAILABLE_CODES and until is not None and tx.now + RETRY_PAUSE < until:
             return tx.now + RETRY_PAUSE
         detail = f"the last check could not be made: {failure.code}"
         await queries.artifact_abandon_check(tx.connection, artifact, detail)

@@ -33,7 +33,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 # The bytes cannot be reached now; everything else that a reading raises is about the bytes.
-AWAY = frozenset(
+UNAVAILABLE_CODES = frozenset(
     {
         "storage_unavailable",
         "registry_unavailable",
@@ -43,7 +43,7 @@ AWAY = frozenset(
     }
 )
 # The bytes cannot be read until somebody changes something; nothing is known about them either.
-UNREADABLE = AWAY | {"registry_denied", "registry_not_allowed", "registry_untrusted", "secret_unreadable"}
+UNREADABLE = UNAVAILABLE_CODES | {"registry_denied", "registry_not_allowed", "registry_untrusted", "secret_unreadable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class PublishIntentReconciler:
         if decision.content is not None:
             return await self._register(tx, intent, decision.content)
         failure = decision.failure or failure_of(Problem("internal"))
-        if failure.code in AWAY:
+        if failure.code in UNAVAILABLE_CODES:
             await intent_queries.intent_store_failure(tx.connection, intent.id, failure.document())
             return tx.now + RETRY_PAUSE
         return await self._end(tx, intent, IntentState.FAILED, failure)

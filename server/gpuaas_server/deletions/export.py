@@ -23,7 +23,7 @@ from gpuaas_server.deletions.exported_tables import (
 )
 from gpuaas_server.deletions.schemas import NDJSON
 from gpuaas_server.kernel.http.call import Call
-from gpuaas_server.kernel.http.problems import away
+from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.http.streams import LimitedStream
 
 FORMAT = 1
@@ -44,7 +44,7 @@ async def _lines(call: Call, tenant_id: str, project_id: str | None) -> AsyncIte
     counts: Counter[str] = Counter()
     head = {"format": FORMAT, "tenant_id": tenant_id, "project_id": project_id, "at": call.platform.clock()}
     yield _line("export", head)
-    with suppress(*away):  # cut off: there is no line of kind `end`
+    with suppress(*OUTAGE_ERRORS):  # cut off: there is no line of kind `end`
         pages = _project_rows(call, project_id, PROJECT_AUDIT) if project_id else _tenant_rows(call, tenant_id)
         async for kind, rows in pages:
             counts[kind] += len(rows)

@@ -10,7 +10,7 @@ from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database, Scope
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.kernel.http.problems import away
+from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.wakeups import PollResult
 
 QUIET_SECONDS = 15.0
@@ -43,7 +43,9 @@ async def event_stream(
     async def read() -> PollResult[Portion]:
         return await _shared(platform.database, scope, wanted, position)
 
-    with suppress(*away):  # the stream ends; the client reconnects with its last cursor, and gets the error then
+    with suppress(
+        *OUTAGE_ERRORS
+    ):  # the stream ends; the client reconnects with its last cursor, and gets the error then
         while not platform.wakeups.ending and await allowed():
             portion = await platform.wakeups.long_poll(service.topic_of(wanted), read, QUIET_SECONDS)
             yield portion.text or b": still here\n\n"

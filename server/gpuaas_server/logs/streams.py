@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 import orjson
 
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.problems import away
+from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.logs.readers import Portion
 from gpuaas_server.logs.schemas import LogLine
@@ -36,7 +36,9 @@ async def log_stream(
     """Stream lines until the reader leaves, loses the right, or the host has nothing to say any more."""
     yield b": stream open\n\n"
     try:
-        with suppress(*away):  # the stream ends; the client reconnects with its last cursor, and gets the error then
+        with suppress(
+            *OUTAGE_ERRORS
+        ):  # the stream ends; the client reconnects with its last cursor, and gets the error then
             async for frame in _follow(context, query, allowed):
                 yield frame
     except Problem as problem:

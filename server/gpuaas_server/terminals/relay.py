@@ -26,7 +26,7 @@ from gpuaas_server.terminals.service import stored_end
 GOODBYE_SECONDS = 5.0
 # The exit status of ssh when its connection was cut, and how long to wait for the cause, such as revoked access.
 CUT_OFF, REASON_SECONDS = 255, 2.0
-AWAY = (psycopg.Error, PoolTimeout, Problem)
+DATABASE_ERRORS = (psycopg.Error, PoolTimeout, Problem)
 log = logging.getLogger(__name__)
 
 
@@ -78,7 +78,7 @@ class Relay:
                 await self._host.close()
         try:
             why = await holder_lease.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
-        except AWAY as error:
+        except DATABASE_ERRORS as error:
             log.warning("the end of a terminal could not be written; its lease will lapse", extra={"error": str(error)})
         if not self.over.done():
             self.over.set_result(why)
@@ -165,7 +165,7 @@ class Relay:
                 woken.clear()
                 if self._platform.wakeups.ending:
                     return end("interrupted")
-                with suppress(*AWAY):
+                with suppress(*DATABASE_ERRORS):
                     carried = (self._bytes_in, self._bytes_out)
                     if not await holder_lease.terminal_renew(self._platform, self._row, *carried):
                         return await self._stored_end()
@@ -186,8 +186,8 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
             return task.result()
     for task in done:
         error = task.exception()
-        if isinstance(error, AWAY):
-            log.warning("a terminal ended, since the database is away", extra={"error": str(error)})
+        if isinstance(error, DATABASE_ERRORS):
+            log.warning("a terminal ended, since the database is not available", extra={"error": str(error)})
         else:
             log.error("a terminal ended by an error", exc_info=error)
     return end("interrupted")

@@ -16,7 +16,7 @@ from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.terminals import holder_lease, service
 from gpuaas_server.terminals.channels import Channel, ChannelClosed, StreamChannel
 from gpuaas_server.terminals.machine import End, end
-from gpuaas_server.terminals.relay import AWAY, GOODBYE_SECONDS, Relay, resize_of
+from gpuaas_server.terminals.relay import DATABASE_ERRORS, GOODBYE_SECONDS, Relay, resize_of
 from gpuaas_server.terminals.relay_server import RelayServer, TerminalOccupied
 from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.terminals.service import stored_end
@@ -155,7 +155,7 @@ async def _pass_on(person: Channel, holder: StreamChannel) -> None:
 
 async def _report_unreachable(platform: Platform, row: TerminalRow, person: Channel) -> None:
     """Tell the person that the holder cannot be reached. Its lease says whether it may still relay for somebody."""
-    with suppress(*AWAY):
+    with suppress(*DATABASE_ERRORS):
         row = await holder_lease.terminal_state(platform, row.id) or row
     if row.status == "ended":
         await _refuse_person(person, _end_of(row))
@@ -167,7 +167,7 @@ async def _report_unreachable(platform: Platform, row: TerminalRow, person: Chan
 
 async def _report_interruption(platform: Platform, row: TerminalRow, person: Channel) -> None:
     """End the terminal whose holder is gone: that is known here first."""
-    with suppress(*AWAY):
+    with suppress(*DATABASE_ERRORS):
         await holder_lease.terminal_end(platform, row, end("interrupted"))
     await _refuse_person(person, end("interrupted"))
 

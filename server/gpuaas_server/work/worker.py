@@ -31,7 +31,7 @@ from gpuaas_server.work.reconcilers import ActingJob, ActingReconciler, BatchRec
 
 log = logging.getLogger(__name__)
 
-AWAY = (Error, Problem)  # the database, or a free connection to it
+DATABASE_ERRORS = (Error, Problem)  # the database, or a free connection to it
 # The first row is taken at once; rows that come during the pause after a round are taken together. The pause is a multiple of
 # the round's time, so that rounds take at most a third of the time; no row waits longer than the pause for its turn.
 LONGEST_ROUND_PAUSE = 0.03
@@ -69,7 +69,7 @@ class Worker:
                 self._woken.clear()
                 try:
                     wait = await self._round()
-                except AWAY as error:
+                except DATABASE_ERRORS as error:
                     if not self._platform.database.health.explains(error):
                         log.warning("no work could be taken, trying again", extra={"error": str(error)})
                     wait = 0.25
@@ -271,7 +271,7 @@ class Worker:
         seconds = self._platform.settings.work_lease_seconds
         while True:
             await asyncio.sleep(seconds / 3)
-            with suppress(*AWAY):
+            with suppress(*DATABASE_ERRORS):
                 async with self._platform.database.connection(PLATFORM) as connection:
                     until = self._platform.clock() + timedelta(seconds=seconds)
                     try:
@@ -283,7 +283,7 @@ class Worker:
         pause = min(60.0, 0.2 * 2 ** min(lease.attempts, 10)) * random.uniform(0.8, 1.2)
         if isinstance(error, DeadlockDetected):
             pause = 0.02  # the work is not at fault: another transaction won
-        with suppress(*AWAY):  # the lease lapses by itself when the database is away
+        with suppress(*DATABASE_ERRORS):  # the lease lapses by itself when the database is not available
             async with self._platform.database.connection(PLATFORM) as connection:
                 again_at = self._platform.clock() + timedelta(seconds=pause)
                 await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)

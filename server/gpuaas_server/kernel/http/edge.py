@@ -16,7 +16,7 @@ from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.origin import token_source, user_agent
-from gpuaas_server.kernel.http.problems import away, problem_of_outage, problem_response
+from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS, problem_of_outage, problem_response
 from gpuaas_server.kernel.http.routers import API
 from gpuaas_server.kernel.logs import correlation_id
 
@@ -83,7 +83,7 @@ class Edge:
     async def _fail(self, exchange: "_Exchange", error: Exception) -> None:
         if isinstance(error, ClientDisconnect):
             return  # the client is gone, so no answer is sent
-        if isinstance(error, away):  # in the middle of an answer, such as a stream: its client comes again
+        if isinstance(error, OUTAGE_ERRORS):  # in the middle of an answer, such as a stream: its client comes again
             error = problem_of_outage(error)
         problem = error if isinstance(error, Problem) else Problem("internal")
         if problem.code == "internal":

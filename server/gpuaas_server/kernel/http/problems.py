@@ -116,7 +116,7 @@ async def _tell_gate(request: Request, problem: Problem) -> None:
         log.warning("a denial could not be written", extra=extra)
 
 
-away = (pg.OperationalError, pg.ReadOnlySqlTransaction, PoolTimeout)
+OUTAGE_ERRORS = (pg.OperationalError, pg.ReadOnlySqlTransaction, PoolTimeout)
 
 
 def _answer(request: Request, problem: Problem) -> Response:
@@ -133,11 +133,11 @@ async def answer_problem(request: Request, problem: Problem) -> Response:
         return await keyed.settle_refusal(refusal)
     except Problem as unsettled:
         return _answer(request, unsettled)
-    except away as error:
-        return answer_away(request, error)
+    except OUTAGE_ERRORS as error:
+        return answer_outage(request, error)
 
 
-def answer_away(request: Request, error: Exception) -> Response:
+def answer_outage(request: Request, error: Exception) -> Response:
     return _answer(request, problem_of_outage(error))
 
 
@@ -146,7 +146,7 @@ def problem_of_outage(error: Exception) -> Problem:
 
 
 # What an endpoint may raise, and `answer_failure` answers. All others are faults of ours.
-ANSWERED_FAILURES = (Problem, RequestValidationError, *away)
+ANSWERED_FAILURES = (Problem, RequestValidationError, *OUTAGE_ERRORS)
 
 
 async def answer_failure(request: Request, failure: Exception) -> Response:
@@ -158,7 +158,7 @@ async def answer_failure(request: Request, failure: Exception) -> Response:
     if isinstance(failure, pg.DeadlockDetected):
         detail = "Others changed the same things at the same moment; nothing was done."
         return _answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
-    return answer_away(request, failure)
+    return answer_outage(request, failure)
 
 
 def install_problem_handlers(app: FastAPI) -> None:
