@@ -32,6 +32,13 @@ def _nothing_to_collect() -> Iterator[None]:
         gc.enable()
 
 
+def defer_validators() -> None:
+    """Let each wire type build its validator when it is first used. For the worker: it serves nobody, and uses few of them."""
+    from pydantic import BaseModel
+
+    BaseModel.model_config["defer_build"] = True
+
+
 def _wait_until_released(arguments: argparse.Namespace) -> None:
     """Wait in a paused process, which is loaded by now. A line means that the database is ready; end of file ends it."""
     if arguments.paused and not sys.stdin.buffer.readline():
@@ -60,6 +67,7 @@ def _api(arguments: argparse.Namespace) -> int:
 def _worker(arguments: argparse.Namespace) -> int:
     os.nice(WORKER_NICENESS)
     with _nothing_to_collect():
+        defer_validators()
         from gpuaas_server.processes import worker
 
     _wait_until_released(arguments)

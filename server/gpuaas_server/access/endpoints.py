@@ -27,7 +27,8 @@ from gpuaas_server.access.schemas import (
 )
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageLimit, PageQuery
+from gpuaas_server.kernel.http.page_query import PageLimit, PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import add_routes, api_router
 from gpuaas_server.kernel.ids import AllocationId, GrantId, ProjectId, SshKeyId

@@ -8,7 +8,8 @@ from gpuaas_server.access import members
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Member, ProjectMemberSet, RoleTarget, TenantMemberSet
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ProjectId, TenantId, UserId

@@ -7,7 +7,8 @@ from starlette.responses import Response
 from gpuaas_server.access import platform_keys
 from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, PlatformKeyRotate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import PlatformKeyId

@@ -12,12 +12,13 @@ from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN, parse_addr
 from gpuaas_server.operations.schemas import LeaseToken
 from gpuaas_server.secrets.schemas import PrivateKeyCustody
 
+# The length is bounded as a whole: a repetition that is counted to thousands makes a pattern of megabytes.
 PublicKeyLine = Annotated[
     str,
     StringConstraints(
         min_length=20,
-        max_length=4500,
-        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
+        max_length=4221,
+        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,}( [^\x00-\x1f\x7f]*)?$",
     ),
 ]
 

@@ -30,7 +30,8 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
+from gpuaas_server.kernel.http.admissions import Admission, Admitted
+from gpuaas_server.kernel.http.call import Gate
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate, shown_certificate
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address

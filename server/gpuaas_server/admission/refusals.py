@@ -9,7 +9,7 @@ from gpuaas_server.identity.service import PLATFORM_ROLES, Verdict, grants_neede
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admitted
+from gpuaas_server.kernel.http.admissions import Admitted
 from gpuaas_server.projects.service import CallTarget
 
 _ID = re.compile(r"[a-z]{2,3}_[0-9a-z]{26}")

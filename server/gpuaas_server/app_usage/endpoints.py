@@ -17,7 +17,8 @@ from gpuaas_server.app_usage.schemas import (
 )
 from gpuaas_server.app_usage.service import UsageFilter
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageLimit, PageQuery
+from gpuaas_server.kernel.http.page_query import PageLimit, PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.schemas import Day, Moment

@@ -29,7 +29,8 @@ from gpuaas_server.artifacts.schemas import (
     StageName,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import add_routes, api_router
 from gpuaas_server.kernel.ids import ArtifactId, ProjectId

@@ -1,13 +1,16 @@
 """Multipart uploads of a bucket: begun and joined by us, their parts sent by the publisher with presigned URLs."""
 
 from collections.abc import Iterator, Sequence
-from xml.etree.ElementTree import Element, ParseError, fromstring
-from xml.sax.saxutils import escape
+from html import escape
+from typing import TYPE_CHECKING
 
 from gpuaas_server.artifacts.parts import MOST_PARTS
 from gpuaas_server.artifacts.s3 import BucketRequests
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 PAGE = 1000  # what a bucket lists at once
 JOIN_SECONDS = 300.0
@@ -56,7 +59,8 @@ class MultipartUploads:
     async def complete(self, key: str, name: str, parts: Sequence[StoredPart]) -> None:
         """Join the parts. Nobody can send one by an earlier URL afterwards."""
         listed = "".join(
-            f"<Part><PartNumber>{one.number}</PartNumber><ETag>{escape(one.tag)}</ETag></Part>" for one in parts
+            f"<Part><PartNumber>{one.number}</PartNumber><ETag>{escape(one.tag, quote=False)}</ETag></Part>"
+            for one in parts
         )
         body = f"<CompleteMultipartUpload>{listed}</CompleteMultipartUpload>".encode()
         await self._requests.send("POST", key, parameters={"uploadId": name}, body=body, seconds=JOIN_SECONDS)
@@ -80,23 +84,26 @@ class MultipartUploads:
         return [_text(one, "UploadId") for one in found]
 
 
-def _read(body: bytes) -> Element:
+def _read(body: bytes) -> "Element":
+    """Read an answer of the store. The parser is loaded when it is needed: few platforms have a bucket."""
+    from xml.etree.ElementTree import ParseError, fromstring
+
     try:
         return fromstring(body)  # noqa: S314 - the answer of a store that we sign in to
     except ParseError as error:
         raise Problem("storage_unavailable", "The blob store gave an answer that cannot be read.") from error
 
 
-def _stored_part(element: Element) -> StoredPart:
+def _stored_part(element: "Element") -> StoredPart:
     number, size = int(_text(element, "PartNumber")), int(_text(element, "Size"))
     return StoredPart(number, size, _text(element, "ETag"), _text(element, "LastModified"))
 
 
-def _children(element: Element, name: str) -> Iterator[Element]:
+def _children(element: "Element", name: str) -> Iterator["Element"]:
     return (one for one in element if _plain(one.tag) == name)
 
 
-def _text(element: Element, name: str) -> str:
+def _text(element: "Element", name: str) -> str:
     found = next(_children(element, name), None)
     if found is None or not found.text:
         raise Problem("storage_unavailable", f"The blob store gave an answer without {name}.")

@@ -10,7 +10,8 @@ from gpuaas_server.audit import service
 from gpuaas_server.audit.schemas import AuditRecord, Retention
 from gpuaas_server.audit.service import AuditFilter
 from gpuaas_server.kernel.http.call import Call, admitted, reply
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.schemas import Moment

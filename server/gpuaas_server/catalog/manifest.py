@@ -11,7 +11,7 @@ import orjson
 
 from gpuaas_server.catalog import manifest_rules, manifest_schema
 from gpuaas_server.catalog.manifest_document import ComponentDocument, ManifestDocument
-from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Unreadable, read
+from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Unreadable
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.digests import digest_of
 from gpuaas_server.kernel.errors import Problem
@@ -146,6 +146,8 @@ class Manifest:
 
 def parse(text: str) -> Manifest:
     """Return the manifest, or raise `manifest_invalid` that names every fault with line, column and path."""
+    from gpuaas_server.catalog.yaml_reader import read  # with PyYAML, when the first manifest comes
+
     try:
         document = read(text)
     except Unreadable as unreadable:

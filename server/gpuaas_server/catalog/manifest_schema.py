@@ -9,9 +9,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path as File
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from gpuaas_server.catalog.profile_rules import PLACE as RUNTIME_PROFILE
 from gpuaas_server.catalog.profile_rules import REFUSED_FIELDS
@@ -19,17 +17,24 @@ from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path, 
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations.service import WITH_OPTIONS
 
+if TYPE_CHECKING:
+    import jsonschema_rs
+
 _SCHEMA_FILE = File(__file__).with_name("app-manifest.schema.json")
 META_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
-LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
+PATTERN_BYTES = 1 << 20
 # What would make a schema refer to another place, or to itself.
 _REFERRING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$vocabulary"})
 _MAX_MESSAGE = 240
 _MOST_INPUT_FAULTS = 50
 
 
-def validator(schema: Any, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(schema, mask=mask, pattern_options=LINEAR, offline=True)
+def validator(schema: Any, mask: str | None = None) -> "jsonschema_rs.Draft202012Validator":
+    """Return a validator whose patterns run in linear time. The library, which takes megabytes, is loaded when it is needed."""
+    import jsonschema_rs
+
+    linear = jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES, dfa_size_limit=PATTERN_BYTES)
+    return jsonschema_rs.Draft202012Validator(schema, mask=mask, pattern_options=linear, offline=True)
 
 
 def schema_text() -> str:
@@ -44,12 +49,12 @@ def required() -> frozenset[str]:
 
 
 @cache
-def _manifests() -> jsonschema_rs.Draft202012Validator:
+def _manifests() -> "jsonschema_rs.Draft202012Validator":
     return validator(json.loads(schema_text()))
 
 
 @cache
-def _schemas() -> jsonschema_rs.Draft202012Validator:
+def _schemas() -> "jsonschema_rs.Draft202012Validator":
     return validator({"$ref": META_SCHEMA})
 
 
@@ -61,7 +66,7 @@ def faults(document: Document) -> list[Fault]:
     ]
 
 
-def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterator[Fault]:
+def _explain(document: Document, error: "jsonschema_rs.ValidationError") -> Iterator[Fault]:
     path = tuple(error.instance_path)
     unexpected = getattr(error.kind, "unexpected", None)
     if unexpected:  # the key itself is wrong, so each fault points at its key
@@ -107,7 +112,7 @@ def _uncompilable(document: Document, schema: object, root: Path) -> list[Fault]
     """Find what a meta-schema cannot express: a pattern that is no regular expression, or needs more than linear time."""
     try:
         validator(schema)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
+    except ValueError as error:  # jsonschema_rs.ValidationError is one
         path = tuple(getattr(error, "instance_path", ()))
         return [document.fault((*root, *path), shortened(getattr(error, "message", "This is not a JSON Schema.")))]
     return []
@@ -145,7 +150,7 @@ def check_inputs(
         raise Problem(code, f"{first['path'] or f'{what}s'}: {first['message']}.", {"faults": faults})
 
 
-def _input_fault(error: jsonschema_rs.ValidationError, what: str) -> dict[str, str]:
+def _input_fault(error: "jsonschema_rs.ValidationError", what: str) -> dict[str, str]:
     unexpected = getattr(error.kind, "unexpected", None)
     if unexpected:
         message = f"There is no {what} {', '.join(name[:60] for name in unexpected[:5])}"

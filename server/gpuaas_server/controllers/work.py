@@ -10,7 +10,7 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.kernel.http.call import Admission
+from gpuaas_server.kernel.http.admissions import Admission
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import PollResult
 from gpuaas_server.operations import service as operations

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from gpuaas_server.deletions import export, progress, service
 from gpuaas_server.deletions.schemas import EXPORT, Deletion
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import ProjectId, TenantId

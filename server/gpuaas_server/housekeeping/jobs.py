@@ -13,7 +13,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.kernel.http import idempotency
+from gpuaas_server.kernel.http.expired_keys import expired_keys_forget
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.terminals import service as terminals
@@ -50,7 +50,7 @@ class HousekeepingJob:
         before = cutoffs(self._settings, tx.now)
         await nodes.count_ending_keys(tx, nodes.key_life(self._settings))
         await deletions.count_stuck(tx)
-        keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
+        keys = await expired_keys_forget(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),
             await identity.browser_sessions_forget(tx, PORTION),

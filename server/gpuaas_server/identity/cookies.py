@@ -10,12 +10,14 @@ import re
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
-
-from starlette.requests import HTTPConnection
-from starlette.responses import Response
+from typing import TYPE_CHECKING
 
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
+
+if TYPE_CHECKING:  # the worker loads this module with its noun, and no web framework
+    from starlette.requests import HTTPConnection
+    from starlette.responses import Response
 
 COOKIE = "gpuaas_session"
 CSRF_HEADER = "x-csrf-token"
@@ -37,7 +39,7 @@ class CookieSecret:
         return cls(secrets.token_bytes(SECRET_BYTES))
 
     @classmethod
-    def of(cls, connection: HTTPConnection) -> "CookieSecret | None":
+    def of(cls, connection: "HTTPConnection") -> "CookieSecret | None":
         """Return the secret of the request; None without the cookie. A cookie of foreign making counts as an ended session."""
         text = connection.cookies.get(COOKIE)
         if text is None:
@@ -58,7 +60,7 @@ class CookieSecret:
         return urlsafe_b64encode(hmac.digest(self.raw, b"gpuaas csrf token", "sha256")).decode().rstrip("=")
 
 
-def refuse_forged(connection: HTTPConnection, secret: CookieSecret, public_url: str) -> None:
+def refuse_forged(connection: "HTTPConnection", secret: CookieSecret, public_url: str) -> None:
     """Refuse a request with the cookie that may change something and that another site could have made."""
     if connection.scope["type"] == "websocket":
         # A page cannot add a header to it, so here the origin alone decides: without one it is not a browser of ours.
@@ -72,29 +74,29 @@ def refuse_forged(connection: HTTPConnection, secret: CookieSecret, public_url: 
             raise Problem("csrf_token_wrong")
 
 
-def refuse_foreign_origin(connection: HTTPConnection, public_url: str) -> None:
+def refuse_foreign_origin(connection: "HTTPConnection", public_url: str) -> None:
     origin = connection.headers.get("origin")
     if origin is not None and origin.lower() not in _own_origins(connection, public_url):
         raise Problem("origin_refused")
 
 
-def _own_origins(connection: HTTPConnection, public_url: str) -> Iterable[str]:
+def _own_origins(connection: "HTTPConnection", public_url: str) -> Iterable[str]:
     scheme = connection.scope["scheme"]
     own = f"{_SCHEMES.get(scheme, scheme)}://{connection.headers.get('host', '')}".lower()
     return (own, public_url.rstrip("/").lower()) if public_url else (own,)
 
 
-def is_secure(connection: HTTPConnection, public_url: str) -> bool:
+def is_secure(connection: "HTTPConnection", public_url: str) -> bool:
     """Tell whether browsers reach us by HTTPS alone, so that the cookie may be kept to it."""
     return connection.scope["scheme"] in ("https", "wss") or public_url.lower().startswith("https://")
 
 
-def set_cookie(response: Response, secret: CookieSecret, secure: bool) -> Response:
+def set_cookie(response: "Response", secret: CookieSecret, secure: bool) -> "Response":
     """Set the cookie until the browser closes. The server decides when the session ends."""
     response.set_cookie(COOKIE, secret.text, path="/", secure=secure, httponly=True, samesite="strict")
     return response
 
 
-def take_back(response: Response, secure: bool) -> Response:
+def take_back(response: "Response", secure: bool) -> "Response":
     response.delete_cookie(COOKIE, path="/", secure=secure, httponly=True, samesite="strict")
     return response

@@ -30,7 +30,8 @@ from gpuaas_server.identity.schemas import (
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.client_certificates import shown_certificate
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import add_routes, api_router, root_router
 from gpuaas_server.kernel.ids import SigningKeyId

@@ -41,7 +41,8 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
-from gpuaas_server.kernel.http.pages import Page, PageAfter, PageQuery
+from gpuaas_server.kernel.http.page_query import PageAfter, PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.schemas import HealthStatus, Slug

@@ -23,7 +23,8 @@ from gpuaas_server.instances.controller_schemas import (
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import add_routes, api_router
 from gpuaas_server.kernel.http.schemas import Slug

@@ -7,7 +7,8 @@ from starlette.responses import Response
 from gpuaas_server.instances import probe_reports
 from gpuaas_server.instances.probe_schemas import ProbeReport, ProbeReportAccepted
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admitted, Call, admitted, reply
+from gpuaas_server.kernel.http.admissions import Admitted
+from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.nodes.schemas import SIGNED_CALL_PROBLEMS

@@ -5,7 +5,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import served_instance_queries as queries
 from gpuaas_server.instances.controller_schemas import ServedInstance
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.kernel.http.call import Admission
+from gpuaas_server.kernel.http.admissions import Admission
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.rows import fields_of

@@ -11,10 +11,12 @@ from gpuaas_server.nodes.reported_values import ReportedObject, ReportedText, Re
 from gpuaas_server.nodes.schemas import Address
 
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
+# The length is bounded as a whole: a repetition that is counted to thousands makes a pattern of megabytes.
 SshLine = Annotated[
     str,
     StringConstraints(
-        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$"
+        max_length=4221,
+        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,}( [ -~]{0,200})?$",
     ),
 ]
 SliceAddresses = Annotated[

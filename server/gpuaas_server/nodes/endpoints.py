@@ -12,7 +12,8 @@ from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import EnrolmentTokenId, NodeId, TaskId

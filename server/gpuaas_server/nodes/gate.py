@@ -16,7 +16,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.kernel.http.origin import user_agent

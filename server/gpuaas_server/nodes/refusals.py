@@ -15,7 +15,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admitted
+from gpuaas_server.kernel.http.admissions import Admitted
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.nodes import node_key_queries, signatures
 from gpuaas_server.nodes.signatures import ENROLLING

@@ -6,7 +6,8 @@ from fastapi import Query
 from starlette.responses import Response
 
 from gpuaas_server.kernel.http.call import Call, admitted
-from gpuaas_server.kernel.http.pages import Page, PageQuery
+from gpuaas_server.kernel.http.page_query import PageQuery
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.ids import AllocationId, InstanceId, OperationId, ProjectId, ReceiptId

@@ -7,7 +7,7 @@ from fastapi import WebSocket
 from starlette.requests import HTTPConnection
 
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, Admitted
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.streams import StreamOwner
 from gpuaas_server.terminals import holder_lease, viewer

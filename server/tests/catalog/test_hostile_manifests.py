@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuaas_server.catalog.manifest import Manifest, parse
-from gpuaas_server.catalog.yaml_text import LARGEST_TEXT, MOST_FAULTS
+from gpuaas_server.catalog.yaml_reader import LARGEST_TEXT
+from gpuaas_server.catalog.yaml_text import MOST_FAULTS
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import EXAMPLE, document, text_of
 

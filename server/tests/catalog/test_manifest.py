@@ -8,7 +8,7 @@ import pytest
 
 from gpuaas_server.catalog.manifest import Component, Port, digests_of, from_document, host_probes, parse
 from gpuaas_server.catalog.manifest_schema import schema_text
-from gpuaas_server.catalog.yaml_text import read
+from gpuaas_server.catalog.yaml_reader import read
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, EXAMPLE, document, manifest_of, text_of
 

@@ -15,7 +15,9 @@ from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.http import idempotency
-from gpuaas_server.kernel.http.call import Admission, Call
+from gpuaas_server.kernel.http.admissions import Admission
+from gpuaas_server.kernel.http.call import Call
+from gpuaas_server.kernel.http.expired_keys import expired_keys_forget
 from gpuaas_server.kernel.sealer import Sealer
 from tests_support import agents
 from tests_support.agents import Site
@@ -149,11 +151,11 @@ async def test_expired_keys_are_forgotten_in_portions(site: Site, platform: Plat
     for name in ("acme", "bolt", "cog"):
         await create(site, name, key=f"key-of-{name}")
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        assert await idempotency.forget_expired(tx, 2) == 0
+        assert await expired_keys_forget(tx, 2) == 0
     platform.clock = lambda: utc_now() + timedelta(hours=25)
     for gone in (2, 1, 0):
         async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-            assert await idempotency.forget_expired(tx, 2) == gone
+            assert await expired_keys_forget(tx, 2) == gone
 
 
 async def test_a_verb_that_checks_for_replays_itself_must_do_so(platform: Platform) -> None:

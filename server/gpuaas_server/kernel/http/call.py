@@ -17,32 +17,16 @@ from starlette.responses import Response
 
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
-from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
+from gpuaas_server.kernel.http.admissions import Admission, Admitted
 from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 
 Result = TypeVar("Result", bound=BaseModel)
 DEADLOCK_TRIES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """The gate's answer for an allowed call: who acts, what they hold, and which rows the database may show them."""
-
-    actor: Actor
-    scope: Scope
-    caller: Caller
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The action that a request was admitted for. The gate leaves it on the request for a later refusal."""
-
-    action: str
-    admission: Admission
 
 
 class Gate(Protocol):

@@ -4,10 +4,12 @@ import hashlib
 import ssl
 from asyncio import BaseTransport
 from base64 import urlsafe_b64encode
-
-from starlette.requests import HTTPConnection
+from typing import TYPE_CHECKING
 
 from gpuaas_server.kernel.dataclass import dataclass
+
+if TYPE_CHECKING:  # the worker uses this module, and loads no web framework
+    from starlette.requests import HTTPConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def read_shown_certificate(transport: BaseTransport) -> ShownCertificate:
     return ShownCertificate(True, thumbprint_of(certificate) if certificate else None)
 
 
-def shown_certificate(request: HTTPConnection) -> ShownCertificate:
+def shown_certificate(request: "HTTPConnection") -> ShownCertificate:
     """Return the certificate of the connection that this request came over."""
     connection = request.scope["state"].get("connection")
     return NO_CERTIFICATE if connection is None else connection.certificate

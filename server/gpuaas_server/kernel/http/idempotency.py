@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gpuaas_server.kernel.context import Actor, Platform, Tx
-from gpuaas_server.kernel.database import NOBODY, rows_removed
+from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.rows import columns_of, execute, execute_scalar
@@ -206,12 +206,3 @@ class KeyedRequest:
                 remember(tx, key, answer, self.platform.sealer, self.platform.settings.idempotency_hours)
         # Who is not admitted any more is not shown an earlier answer either: it may hold a secret.
         return refusal if stored is None or not self.admitted else replay(stored)
-
-
-async def forget_expired(tx: Tx, portion: int) -> int:
-    return await rows_removed(
-        tx.connection,
-        "DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_keys"
-        " WHERE expires_at <= %s ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED))",
-        (tx.now, portion),
-    )

@@ -1,25 +1,12 @@
 """Cursor pagination: ids sort by time, so the id of the last item is the cursor of the next page."""
 
 from collections.abc import Sequence
-from typing import Annotated, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from gpuaas_server.kernel.pages import PageRequest
 
-PageLimit = Annotated[int, Query(ge=1, le=200, description="Largest number of items.")]
-PageAfter = Annotated[
-    str | None,
-    Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Cursor: `next_cursor` of the previous page."),
-]
-
-
-async def _read_page(after: PageAfter = None, limit: PageLimit = 50) -> PageRequest:
-    return PageRequest(after, limit)
-
-
-PageQuery = Annotated[PageRequest, Depends(_read_page)]
 Item = TypeVar("Item", bound=BaseModel)
 
 
