@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -15,11 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gpuaas_containers.controller import Containers
 from gpuaas_lab import Host
 from gpuaas_lab.container_image import ContainerImage
-from gpuaas_sdk import PullCredentialSet, TrustKey
+from gpuaas_sdk import PullCredentialSet
 from gpuaas_sdk.signatures import ANNOTATION, PAYLOAD_TYPE, payload_of, public_pem, signature_manifest
 from gpuaas_sdk.testing import free_port
 from system_support.container_lab import NOTHING, ContainerLab, container_lab, engine_lists, says, web_image
 from system_support.echo_lab import at_work
+from system_support.signatures_required import signatures_required
 from tests_support.authorities import Authority
 from tests_support.cosign import cosign
 from tests_support.external_registries import (
@@ -108,7 +108,7 @@ def test_a_container_runs_from_an_external_registry_with_tls_and_its_password_st
     with password_registry(f"{gateway}:{tls_port}", tmp_path, authority.server_files(gateway)) as registry:
         reference = registry.push("team/web", image.blobs, image.manifest)
         public_key = sign_with_cosign(tmp_path, registry, reference, authority.ca_file)
-        with signatures_required(lab, "cosign", public_key) as trusted, at_work(Containers(), lab.controller()):
+        with signatures_required(lab.sandbox, "cosign", public_key) as trusted, at_work(Containers(), lab.controller()):
             release_outside(lab, OUTSIDE, image, reference)
             instance, deploy = lab.launch("outside", OUTSIDE)
             done = lab.succeeds(deploy)
@@ -174,24 +174,13 @@ def hold_signature(registry: FaultyRegistry, digest: str, key: ec.EllipticCurveP
     return path
 
 
-@contextmanager
-def signatures_required(lab: ContainerLab, name: str, public_key: str) -> Iterator[TrustKey]:
-    trust, tenant = lab.sandbox.admin.trust, lab.sandbox.tenant_id
-    made = trust.create_key(tenant, name, public_key)
-    trust.set_policy(tenant, True, "all our builds are signed")
-    try:
-        yield made
-    finally:
-        trust.set_policy(tenant, False, "the test is over")
-
-
 def test_the_host_itself_refuses_an_image_that_no_key_of_the_operation_signed(
     lab: ContainerLab, outside_port: int
 ) -> None:
     image, host, key = web_image("signed"), lab.hosts[0], ec.generate_private_key(ec.SECP256R1())
     with (
         faulty_registry(lab.fleet.gateway, outside_port) as registry,
-        signatures_required(lab, "release", public_pem(key)) as trusted,
+        signatures_required(lab.sandbox, "release", public_pem(key)) as trusted,
     ):
         registry.challenge = 'Basic realm="outside"'
         reference = registry.hold("team/web", SmallImage(image.blobs, image.manifest))
