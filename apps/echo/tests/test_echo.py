@@ -9,12 +9,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import yaml
 
 from gpuaas_echo import controller, workload
-from gpuaas_sdk.controller import PublishedArtifact
+from gpuaas_sdk.controller import Context, Failed, PublishedArtifact
 from gpuaas_sdk.testing import RecordedHost, free_port
 
 PACKAGE = Path(controller.__file__).parent
@@ -112,3 +114,10 @@ async def test_what_does_not_echo_is_named_instead_of_counted() -> None:
 
     async with await asyncio.start_server(say, "127.0.0.1", port := free_port()):
         assert await controller.enquire_at("127.0.0.1", port) == f"127.0.0.1:{port} does not echo"
+
+
+async def test_a_relay_without_a_hub_is_told_apart() -> None:
+    no_hub = SimpleNamespace(instance=SimpleNamespace(runtime=None), members_of=lambda _: [])
+    with pytest.raises(Failed) as failed:
+        await controller.hub_address(cast(Context, no_hub))
+    assert failed.value.failure.code == "no_hub"
