@@ -10,9 +10,9 @@ from importlib.resources import files
 import pytest
 
 from gpuaas_echo.controller import Echo
-from gpuaas_sdk import InstanceMember
+from gpuaas_sdk import InstanceMember, NotFound
 from gpuaas_sdk.controller import Context
-from gpuaas_sdk.testing import interrupting_replicas
+from gpuaas_sdk.testing import Sandbox, interrupting_replicas
 from system_support.echo_lab import NEW, OLD, RELAY, EchoLab, at_work, echo_lab, says
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -282,3 +282,58 @@ def test_members_get_the_instances_secret_and_another_one_when_one_of_them_leave
         [shown] = lab.sandbox.admin.instances.secrets(lab.project_id, instance).items
         assert (shown.version, shown.rotation_due) == (2, False)
         lab.torn_down(instance)
+
+
+def test_a_second_tenant_is_served_by_the_publishers_controller_and_is_apart_from_the_first(lab: EchoLab) -> None:
+    """One process serves both. It comes last: the third host goes to the second tenant."""
+    admin, settings = lab.sandbox.admin, lab.controller()
+    other = _second_tenant(lab)
+    admin.controller_bindings.create(lab.project_id, lab.slug, settings.client_id)
+    with at_work(Echo(), settings):
+        mine, deploy = lab.hub("publishers")
+        lab.succeeds(deploy)
+        theirs, waits = other.deploy("tenants", [("hub", other.places[2])], greeting="apart")
+        lab.verb(mine, "reconcile")
+        assert admin.operations.show(other.project_id, waits.id).status == "pending", "the tenant has not consented yet"
+        consent = admin.controller_consents.give(other.sandbox.tenant_id, lab.slug)
+        other.succeeds(waits)
+        assert (lab.answers(mine), other.answers(theirs)) == ("hi $1 %n ping", "apart ping")
+        _are_apart(lab, mine, other, theirs)
+        admin.controller_consents.withdraw(other.sandbox.tenant_id, consent.id, reason="we stop here")
+        waits = other.operate(theirs, "restart")
+        lab.verb(mine, "restart")
+        assert admin.operations.show(other.project_id, waits.id).status == "pending", (
+            "the tenant has withdrawn its consent"
+        )
+        assert (lab.answers(mine), other.answers(theirs)) == ("hi $1 %n ping", "apart ping")
+        admin.controller_consents.give(other.sandbox.tenant_id, lab.slug)
+        other.succeeds(waits)
+        other.torn_down(theirs)
+        lab.torn_down(mine)
+
+
+def _second_tenant(lab: EchoLab) -> EchoLab:
+    """A tenant that is entitled to the app and has the third host."""
+    admin, second = lab.sandbox.admin, Sandbox.create(lab.sandbox.server)
+    admin.allocations.release(lab.project_id, lab.places[2])
+    list(admin.allocations.follow(lab.project_id, [lab.places[2]], 180.0))
+    admin.apps.set_visibility(admin.catalog.show(lab.project_id, lab.slug).id, "entitled", "for a second tenant")
+    admin.entitlements.grant(second.tenant_id, lab.slug)
+    other = EchoLab(second, lab.slug)
+    [place] = other.allocate(1, "h100-node", None)
+    other.fleet, other.places = lab.fleet, ["", "", place]
+    return other
+
+
+def _are_apart(lab: EchoLab, mine: str, other: EchoLab, theirs: str) -> None:
+    """Whoever administers one tenant finds nothing of the other, and on its hosts is nothing of the other."""
+    for here, own, there, foreign in ((lab, mine, other, theirs), (other, theirs, lab, mine)):
+        person = here.sandbox.person("tenant_admin")
+        assert [one.id for one in person.instances.list(here.project_id) if one.status == "running"] == [own]
+        with pytest.raises(NotFound):
+            person.instances.show(there.project_id, foreign)
+        with pytest.raises(NotFound):
+            list(person.operations.list(there.project_id))
+        host = here.hosts[here.places.index(here.member(own, "hub").allocation_id)]
+        assert host.run(["grep", "-l", foreign, "/etc/systemd/system/echo-hub.service"], check=False).stdout == ""
+        assert own in host.read_file("/etc/systemd/system/echo-hub.service")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
 from gpuaas_sdk.signatures import digest_of
 from gpuaas_sdk.testing.sandbox import MODEL, Sandbox
+from gpuaas_server.identity.consent_permissions import PERMISSION_OF_ACTION
 from gpuaas_server.identity.decisions import decide
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.policy_document import expected
@@ -39,6 +41,8 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "service_account": SCOPES,
     **{f"service_account {scope}": (scope,) for scope in SCOPES},
 }
+CONSENTED = "controller by consent"
+LISTS_OF_APPS = ("instance_list", "operation_list", "receipt_list")
 RELATIONS = ("own", "other_project", "other_tenant")
 _EXAMPLES = {"own": ("tnt_a", "prj_a"), "other_project": ("tnt_a", "prj_b"), "other_tenant": ("tnt_b", "prj_c")}
 Ids = Mapping[str, str]
@@ -64,6 +68,30 @@ class Caller:
         tenant_id, project_id = _EXAMPLES[relation]
         place = (tenant_id, project_id if rule.level is Level.PROJECT else None)
         return int(decide(service_account_principal(state), action, *place).value)
+
+
+@dataclass(frozen=True)
+class ConsentedController(Caller):
+    """The controller of a publisher in a third tenant. The tenant of the place `own` consents, and for that project alone."""
+
+    def expected(self, action: str, relation: str) -> int:
+        rule, (tenant_id, project_id) = RULES[action], _EXAMPLES[relation]
+        if rule.level is Level.AGENT:
+            return 401
+        scopes = frozenset({"apps:control"})
+        principal = service_account_principal(
+            ServiceAccountState("sva_p", "p", "tnt_p", "prj_p", scopes, False, None, {})
+        )
+        if relation == "own" and action in PERMISSION_OF_ACTION:
+            principal = principal.by_consent(tenant_id, project_id, principal.apps)
+        place = (tenant_id, project_id if rule.level is Level.PROJECT else None)
+        return int(decide(principal, action, *place).value)
+
+    def finds_nothing(self, action: str, answer: httpx.Response) -> bool:
+        """Tell whether an admitted call found nothing: what the tenant has there is of other apps."""
+        if action in LISTS_OF_APPS:
+            return answer.status_code == 200 and answer.json()["items"] == []
+        return answer.status_code == 404
 
 
 @dataclass(frozen=True)
@@ -95,6 +123,7 @@ def policy_fixture(home: Sandbox, away: Sandbox) -> Iterator[PolicyFixture]:
         callers = [_person(home, role) for role in PEOPLE]
         _person(away, "tenant_admin")  # somebody stays in charge there, whoever is removed
         callers += [_program(home, name, scopes) for name, scopes in PROGRAMS.items()]
+        callers.append(_consented_controller(home))
         yield PolicyFixture(admin, callers, {r: {**shared, **furnished[r]} for r in RELATIONS})
         for relation in RELATIONS:
             _release_all(admin, projects[relation])
@@ -230,6 +259,23 @@ def _program(home: Sandbox, name: str, scopes: tuple[str, ...]) -> Caller:
     secret = account.key.secret or ""
     token = Client(home.server.url).sign_in(ServiceAccountCredentials(account.id, secret))
     return Caller(name, token.access_token)
+
+
+def _consented_controller(home: Sandbox) -> Caller:
+    """A controller that serves an app of another tenant, which nobody has launched."""
+    admin, publisher = home.admin, Sandbox.create(home.server)
+    artifact_id = published_artifact(admin, publisher.project_id)
+    app = furnish_catalog(admin, publisher.tenant_id, publisher.project_id, artifact_id)
+    admin.apps.set_visibility(app["app_id"], "entitled", "for the policy matrix")
+    slug = app["slug"]
+    name = f"publishers {secrets.token_hex(3)}"
+    account = admin.service_accounts.create(publisher.project_id, name, ["apps:control"], app_slugs=[slug])
+    assert account.key is not None
+    admin.controller_bindings.create(publisher.project_id, slug, account.id)
+    admin.entitlements.grant(home.tenant_id, slug)
+    admin.controller_consents.give(home.tenant_id, slug, project_ids=[home.project_id])
+    token = Client(home.server.url).sign_in(ServiceAccountCredentials(account.id, account.key.secret or ""))
+    return ConsentedController(CONSENTED, token.access_token)
 
 
 def _release_all(admin: Client, project_id: str) -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
-from system_support.policy_callers import Caller, Ids, PolicyFixture, certificate_request, public_key, trust_key
+from system_support.policy_callers import (
+    Caller,
+    Ids,
+    PolicyFixture,
+    certificate_request,
+    public_key,
+    trust_key,
+)
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[PolicyFixture, Caller, Ids], Ids]
