@@ -19,15 +19,20 @@ class Outcome:
 
     @property
     def json(self) -> "dict[str, object]":
-        document = json.loads(self.out)
+        document = self._read()
         assert isinstance(document, dict)
         return document
 
     @property
     def items(self) -> "list[dict[str, object]]":
-        items = json.loads(self.out)
+        items = self._read()
         assert isinstance(items, list)
         return items
+
+    def _read(self) -> object:
+        """What was printed; a command that printed nothing fails with what it said instead."""
+        assert self.out, (self.code, self.err)
+        return json.loads(self.out)
 
 
 Gpuaas = Callable[..., Outcome]
