@@ -1,4 +1,4 @@
-// What went wrong, as one kind of error for every page: the API's problem documents, and a network that is away.
+// What went wrong, as one kind of error for every page: the API's problem documents, and a network that is unavailable.
 import type { components } from "./schema";
 
 export type ProblemDocument = components["schemas"]["ProblemDocument"];

@@ -39,7 +39,7 @@ export function LaunchPage() {
   const { slug } = useParams({ strict: false }) as { slug: string };
   const project = useProject();
   const [version, setVersion] = useState<string>();
-  // Whoever has begun to fill in the form keeps it, also while the controller is away for a moment.
+  // Whoever has begun to fill in the form keeps it, also while the controller is unavailable for a moment.
   const begun = useRef(false);
   const query = useCatalogEntry(project.id, slug, version);
   return (

@@ -93,7 +93,7 @@ function refresh(client: QueryClient, scope: string, events: Event[]): void {
   }
 }
 
-/** What could not be read while the platform was away: it is, as soon as the platform answers. */
+/** What could not be read while the platform was unavailable: it is, as soon as the platform answers. */
 function isWanting({ state }: Query): boolean {
   return state.isInvalidated || (state.error instanceof ApiProblem && state.error.document.retryable);
 }

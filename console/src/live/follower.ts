@@ -1,5 +1,5 @@
 // One connection to an event stream that heals itself. It remembers the place of the last event, so that whatever
-// happened while it was away is told when it is back: nothing is lost, and what comes twice does no harm.
+// happened while it was disconnected is told when it is back: nothing is lost, and what comes twice does no harm.
 
 import { printableJson } from "../api/printable";
 import type { Event } from "../api/types";

@@ -52,7 +52,7 @@ export function useOperation(project_id: string, operation_id: string | null | u
           if (next.generation >= (client.getQueryData<Operation>(key)?.generation ?? 0))
             client.setQueryData(key, next);
         } catch {
-          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS)); // the platform is away; the bar above says so
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS)); // the platform is unavailable; the bar above says so
         }
       }
     }

@@ -63,7 +63,7 @@ async def _run_handler(
         async with asyncio.timeout(_seconds_left(lease)):
             await app.handler(lease.claimed.operation.kind)(Context(lease, connections, step_hook, report))
         return None
-    except (Unreachable, ServerFailed) as error:  # the platform is away: the operation resumes when it is back
+    except (Unreachable, ServerFailed) as error:  # the platform is unavailable: the operation resumes when it is back
         log.warning("%s is interrupted: %s", lease.operation_id, error)
         raise Interrupted from error
     except Exception as error:

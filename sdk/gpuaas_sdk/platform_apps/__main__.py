@@ -54,7 +54,7 @@ async def serve(url: str, account: AppsAccount, folder: Path, apps: Sequence[Ins
 
 
 async def _require_account(api: AsyncClient, credentials: ServiceAccountCredentials) -> None:
-    """End here if the account is refused: no retry would help. While the platform is away, the apps are tried again."""
+    """End here if the account is refused: no retry would help. While the platform is unavailable, the apps are tried again."""
     try:
         await api.sign_in(credentials)
     except (Unauthenticated, Denied) as error:

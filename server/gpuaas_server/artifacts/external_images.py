@@ -26,7 +26,7 @@ from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import PreparedSecret, SecretOwner, SecretRef
 
 PURPOSE = "artifact_pull"
-CHECK_SECONDS = 120.0  # for all requests of one check: a registry that sends a byte now and then is away too
+CHECK_SECONDS = 120.0  # for all requests of one check: a registry that sends a byte now and then is unavailable
 _REFERENCE = re.compile(r"([^/@]+)/([^@]+)@(sha256:[0-9a-f]{64})")
 
 

@@ -43,7 +43,7 @@ class CheckOutcome:
 
 
 class ArtifactCheckJob:
-    """Reads the bytes and the signatures, and stores what is trusted. Where the store is away it tries again for a time."""
+    """Reads the bytes and the signatures, and stores what is trusted. While the store is unavailable, it tries again."""
 
     kind = service.CHECK
 
@@ -90,7 +90,7 @@ class ArtifactCheckJob:
         return None
 
     async def _retry_check(self, tx: Tx, artifact: ArtifactRow, failure: Failure) -> datetime | None:
-        """Try the check again until its time is over: trust is not lost because a store is away."""
+        """Try the check again until its time is over: trust is not lost because a store is unavailable."""
         until = artifact.check_until
         if failure.code in UNAVAILABLE_CODES and until is not None and tx.now + RETRY_PAUSE < until:
             return tx.now + RETRY_PAUSE

@@ -41,7 +41,7 @@ class IntentStep(Enum):
     WAIT = "wait"  # for the publisher, until the deadline
     EXPIRE = "expire"
     VERIFY = "verify"
-    GIVE_UP = "give_up"  # the store or the registry stayed away for too long
+    GIVE_UP = "give_up"  # the store or the registry stayed unavailable for too long
     DISCARD = "discard"
     NOTHING = "nothing"
 

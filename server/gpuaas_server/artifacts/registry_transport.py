@@ -39,7 +39,7 @@ class PlatformTransport:
     async def request(
         self, method: str, path: str, access: Access, headers: Mapping[str, str]
     ) -> AsyncIterator["httpx.Response"]:
-        """Yield the answer when it is a success or a 404. Any other answer counts as a registry that is away."""
+        """Yield the answer when it is a success or a 404. Any other answer counts as a registry that is unavailable."""
         headers = {**headers, "Authorization": f"Bearer {self._mint(access)}"}
         try:
             async with (

@@ -115,7 +115,7 @@ class BucketRequests:
         body: bytes = b"",
         seconds: float = SECONDS,
     ) -> AsyncIterator["httpx.Response"]:
-        """Yield the answer when it is a success or a 404. Any other answer counts as a store that is away."""
+        """Yield the answer when it is a success or a 404. Any other answer counts as a store that is unavailable."""
         url = self.presigned(method, key, OWN_SECONDS, headers, parameters)
         try:
             async with (

@@ -21,7 +21,7 @@ from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import CHANGES_VERSION, KINDS, TEARDOWNS, OperationRow
 
 TASK = "probe"
-# A host that is away may hear of the end later: what it reports then is answered with the end.
+# A host that is offline may hear of the end later: what it reports then is answered with the end.
 END_TIME = timedelta(hours=1)
 WATCHED = ("ready", "degraded")
 

@@ -129,7 +129,7 @@ class DatabaseHealth:
             tell()
 
     async def connect(self, connect: Callable[[], Awaitable[Connected]]) -> Connected:
-        """Try until there is a connection. While the database is away, one attempt of this process at a time is enough."""
+        """Try until there is a connection. While the database is unavailable, a process makes one attempt at a time."""
         while True:
             try:
                 if self._conditions:

@@ -1,6 +1,6 @@
 """Allocations that a host still reports and nobody claims any more: access must not outlive a release.
 
-An allocation that was released by force while its node was away still serves its tenant when the node comes back.
+An allocation that was released by force while its node was offline still serves its tenant when the node comes back.
 """
 
 from collections.abc import Collection, Mapping, Sequence

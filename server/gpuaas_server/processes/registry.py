@@ -133,7 +133,7 @@ class RegistryProcess:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await _ended(self._process, stopping)
                 continue
-            with suppress(Error, Problem):  # the database is away: the keys are what they were
+            with suppress(Error, Problem):  # the database is unavailable: the keys are what they were
                 await self._look()
         return None if self._process is None or stopping.is_set() else self._process.returncode
 

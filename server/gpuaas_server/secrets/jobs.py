@@ -143,7 +143,7 @@ class KeyCustodyJob:
     source.
 
     Each key is moved by itself: its envelope is stored in the transaction that empties the old place, so a kill at any
-    moment leaves it readable in one of the two. While the external store is away nothing changes, and the work is retried.
+    moment leaves it readable in one of the two. While the store is unavailable nothing changes, and the work is retried.
     """
 
     kind = "key_custody"

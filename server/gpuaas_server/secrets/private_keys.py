@@ -96,7 +96,7 @@ async def custody_of(connection: Connection, owner_ids: Sequence[str]) -> dict[s
 
 
 async def await_store(open_keys: Callable[[], Awaitable[None]]) -> None:
-    """Call `open_keys` until it succeeds, at start. While the external store is away this waits, and logs that once."""
+    """Call `open_keys` until it succeeds, at start. While the external store is unavailable this waits, and logs that once."""
     waiting = False
     while True:
         try:

@@ -104,7 +104,7 @@ async def secret_prepare(
 
 
 async def secret_discard(platform: Platform, prepared: PreparedSecret) -> None:
-    """Remove a value that was not stored after all. When the store is away it stays there, and harms nobody."""
+    """Remove a value that was not stored after all. When the store is unavailable it stays there, and harms nobody."""
     if prepared.kept_in == "openbao":
         try:
             await OpenBao(platform.settings).erase(_name(prepared.ref, prepared.store_name))

@@ -159,7 +159,7 @@ class Relay:
         return machine.longest_end(self._row.max_seconds)
 
     async def _watch(self) -> End:
-        """Renew the lease, and return when somebody else has ended the terminal. A database that is away ends nothing."""
+        """Renew the lease, and return when somebody else has ended the terminal. An unavailable database ends nothing."""
         async with self._platform.wakeups.waiting(service.topic(self._row.id)) as woken:
             while True:
                 woken.clear()

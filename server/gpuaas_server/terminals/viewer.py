@@ -184,7 +184,7 @@ async def _wait_for_lost_access(platform: Platform, still_there: StillThere) -> 
 
 
 async def _still_allowed(still_there: StillThere) -> bool:
-    """Tell whether the person may stay. A database that is away takes nobody's rights."""
+    """Tell whether the person may stay. An unavailable database takes nobody's rights."""
     with suppress(psycopg.Error):
         return await still_there()
     return True

@@ -2,7 +2,7 @@
 image is pulled, and again whenever a container is started. No key of the registry's or of the host's own counts.
 
 A signature is cosign's: a payload that names the image's digest, and the signature over its bytes. Where it comes from does
-not matter, so that the one that was good is kept for a time when the registry is away.
+not matter, so that the one that was good is kept for a time when the registry is unavailable.
 """
 
 import base64

@@ -21,7 +21,7 @@ MAX_JOBS = 20_000
 KEY = "/var/lib/gpuaas-slurm/status-key"
 COMPLETED_JOBS = "/var/lib/gpuaas-slurm/controller/completed-jobs"
 CHUNK = 1 << 20  # bytes of the file of completed jobs that are read at once
-LATE = 3600  # seconds by which a line may be later than its neighbours, such as that of a node that was away
+LATE = 3600  # seconds by which a line may be later than its neighbours, such as that of a node that was offline
 REQUEST_SECONDS = 5.0
 MAX_REQUEST = 200  # bytes
 
