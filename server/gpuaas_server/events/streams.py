@@ -59,6 +59,8 @@ async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: 
     task = _coming.get(question)
     if task is None:
         task = _coming[question] = asyncio.create_task(_ask(question))
+        # Its readers raise what it raises. When all have left, nobody asks any more.
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     return await asyncio.shield(task)
 
 

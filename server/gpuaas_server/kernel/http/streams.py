@@ -6,7 +6,7 @@ Each api process counts for itself: with several, a caller may have as many at e
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import field
 
 from starlette.requests import ClientDisconnect, Request
@@ -85,7 +85,7 @@ class LimitedStream(StreamingResponse):
     def __init__(
         self, content: AsyncIterable[bytes], media_type: str, limits: StreamLimits, owner: StreamOwner, kind: str
     ) -> None:
-        super().__init__(content, media_type=media_type)
+        super().__init__(_until_refused(content), media_type=media_type)
         self._limits = limits
         self._owner = owner
         self._kind = kind
@@ -93,6 +93,13 @@ class LimitedStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._limits.opened(self._owner, self._kind):
             await super().__call__(scope, receive, send)
+
+
+async def _until_refused(content: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the content, and end where it is refused: the status is sent, and a client that reconnects gets the refusal."""
+    with suppress(Problem):
+        async for portion in content:
+            yield portion
 
 
 @asynccontextmanager
