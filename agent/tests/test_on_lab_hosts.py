@@ -114,6 +114,19 @@ def test_a_host_serves_the_next_tenant_after_the_mess(tenant: Tenant, machine: L
     assert unclean(tenant.release()) == {}
 
 
+def test_a_planted_journal_goes_although_journald_is_stopped(tenant: Tenant, machine: LabMachine) -> None:
+    tenant.task("provision")
+    path = "/var/log/journal/$(cat /etc/machine-id)/system.journal"
+    stop = "systemctl stop systemd-journald.socket systemd-journald-dev-log.socket systemd-journald.service"
+    planted = tenant.ssh(
+        f"sudo sh -c '{stop}; printf planted > {path}; ! systemctl is-active systemd-journald.service'"
+    )
+    assert planted.returncode == 0, planted.stderr
+    assert unclean(tenant.release()) == {}
+    assert machine.run(["sh", "-c", f"head -c 8 {path}"]).stdout == "LPKSHHRH"
+    machine.run(["journalctl", "--verify", "--quiet"])
+
+
 def test_a_wipe_that_lied_is_caught_by_the_marker(tenant: Tenant, machine: LabMachine) -> None:
     tenant.task("provision")
     found = tenant.ssh("cd ~; cat .gpuaas-*; echo /var/tmp/.gpuaas-*").stdout

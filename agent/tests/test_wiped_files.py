@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import manifest, mounts, processes, removal, under_mounts, wipe
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import journal_files, manifest, mounts, processes, removal, under_mounts, wipe
 from gpuaas_agent.host.baseline import AgentFolders, Baseline, LiveState, _decode, _encode
 from gpuaas_agent.host.checks import check
 from gpuaas_agent.host.mounts import Mount
+from gpuaas_agent.host.restart import WipeProgressStore
 from gpuaas_agent.host.verify import Verifier
 from gpuaas_agent.host.wipe import Wiper
 
@@ -175,3 +179,73 @@ def test_what_is_under_mounts_is_stored_and_an_older_baseline_is_not_clean(monke
     assert look(older) == ("not_examined", [])
     monkeypatch.setattr(under_mounts, "scan", lambda: {"/run/x": entry})
     assert look(newer) == ("clean", [])
+
+
+def journal(folder: Path, number: int, name: str = "system.journal") -> Path:
+    """The header of a journal with this id."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(b"LPKSHHRH" + bytes(16) + number.to_bytes(16, "big") + bytes(200))
+    return folder / name
+
+
+def id_of(number: int) -> str:
+    return number.to_bytes(16, "big").hex()
+
+
+def test_only_the_journal_that_the_wipe_began_passes(tmp_path: Path) -> None:
+    path = journal(tmp_path / "machine", 1)
+    assert journal_files.faults(id_of(1), tmp_path) == []
+    found = [f"not begun by the wipe {path}"]
+    assert journal_files.faults("", tmp_path) == found
+    assert journal_files.faults(id_of(2), tmp_path) == found
+    journal(tmp_path / "another", 3)
+    assert len(journal_files.faults(id_of(1), tmp_path)) == 2
+    assert journal_files.faults(f"{id_of(1)} {id_of(3)}", tmp_path) == []
+    path.write_bytes(b"planted")
+    assert len(journal_files.faults(f"{id_of(1)} {id_of(3)}", tmp_path)) == 2
+    assert journal_files.faults("", tmp_path / "no journal on disk") == []
+
+
+@pytest.mark.parametrize("begun", [1, 2])
+def test_a_journal_that_is_not_begun_anew_fails_the_wipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: int
+) -> None:
+    """A file may be where journald cannot write: the status of its command does not tell."""
+    journal(tmp_path / "machine", 1)
+
+    def rotate(argv: list[str], deadline: Deadline) -> subprocess.CompletedProcess[bytes]:
+        journal(tmp_path / "machine", begun)
+        return subprocess.CompletedProcess(argv, 0)
+
+    monkeypatch.setattr(commands, "attempt", rotate)
+    if begun == 2:
+        assert journal_files.renew(Deadline.after(30), tmp_path) == id_of(2)
+    else:
+        with pytest.raises(TaskFailure) as failed:
+            journal_files.renew(Deadline.after(30), tmp_path)
+        assert failed.value.code == "journal_not_renewed"
+
+
+def test_a_rotation_that_fails_is_tried_again_with_a_new_journald_and_then_fails_the_wipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def refuse(argv: list[str], deadline: Deadline, **_: object) -> subprocess.CompletedProcess[bytes]:
+        tried.append(argv[0])
+        return subprocess.CompletedProcess(argv, 1, b"", b"no journald")
+
+    monkeypatch.setattr(commands, "attempt", refuse)
+    with pytest.raises(TaskFailure):
+        journal_files.renew(Deadline.after(30), tmp_path)
+    assert tried == ["journalctl", "systemctl", "journalctl"]
+
+
+def test_the_end_of_a_wipe_keeps_which_journals_it_began(tmp_path: Path) -> None:
+    store = WipeProgressStore(tmp_path)
+    progress = store.begin("alc_1", 1, "5a" * 16)
+    store.note_journals(progress, id_of(7))
+    store.note_end(progress)
+    known = store.find("alc_1", "5a" * 16)
+    assert known is not None
+    assert (known.journals, known.ended_in) == (id_of(7), processes.boot_id())

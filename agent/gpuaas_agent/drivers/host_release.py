@@ -69,7 +69,7 @@ class HostRelease:
             Step("empty_scratch", wiper.empty_scratch),
             Step("restore_kernel", lambda: wiper.restore_kernel(deadline)),
             Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),
-            Step("clean_logs", lambda: wiper.clean_logs(deadline)),
+            Step("clean_logs", lambda: self._clean_logs(wiper, progress, deadline)),
             Step("renew_host_key", steps.renew_host_key),
             Step("rotate_node_key", context.rotate_node_key),
             Step("restore_agent_state", steps.restore_agent_state),
@@ -113,17 +113,23 @@ class HostRelease:
             return "baseline refreshed"
 
         plan.steps = [Step("look", look), Step("settle", settle)]
-        if restart.has_booted_since(self._progress_of(spec)):
-            plan.steps.insert(0, Step("tidy", lambda: self._tidy(context.deadline)))
+        progress = self._progress_of(spec)
+        if progress is not None and restart.has_booted_since(progress):
+            plan.steps.insert(0, Step("tidy", lambda: self._tidy(progress, context.deadline)))
         return plan
 
-    def _tidy(self, deadline: Deadline) -> str:
+    def _clean_logs(self, wiper: Wiper, progress: WipeProgress, deadline: Deadline) -> str:
+        done = wiper.clean_logs(deadline)
+        self._progress.note_journals(progress, wiper.journals)
+        return done
+
+    def _tidy(self, progress: WipeProgress, deadline: Deadline) -> str:
         """Remove what a boot after the wipe created: empty folders in /tmp, and an archived journal that was not closed.
         Neither is a trace of a tenant, because nobody could log in since the wipe ended.
         """
         _, before = self.load_baseline()
         wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
-        return f"{wiper.empty_scratch()}, {wiper.clean_logs(deadline)}"
+        return f"{wiper.empty_scratch()}, {self._clean_logs(wiper, progress, deadline)}"
 
     def drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
         """Return the drives of this allocation and of others that are not proven clean."""
@@ -135,9 +141,10 @@ class HostRelease:
         record = self.ledger.get(spec.allocation_id)
         text = spec.terms.restore.configuration
         sent_digests = {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
-        planted = record.marker if record else None
+        planted, progress = record.marker if record else None, self._progress_of(spec)
+        journals = progress.journals if progress else ""
         checks = verify.Verifier(
-            before, self.folders, planted, context.deadline, spec.provisioned, sent_digests
+            before, self.folders, planted, context.deadline, spec.provisioned, sent_digests, journals
         ).checks()
         blobs = copied_contents(before.files)
         checks.append(check("agent_state", lambda: _look_at_state(context, blobs, digest), "agent"))

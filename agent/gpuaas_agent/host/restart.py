@@ -33,6 +33,7 @@ class WipeProgress:
     attempts: int = 0
     ended_in: str = ""
     wipe_id: str = ""
+    journals: str = ""  # the ids of the journals that the wipe began
 
 
 class WipeProgressStore:
@@ -53,8 +54,14 @@ class WipeProgressStore:
         self._write(again)
         return again
 
+    def note_journals(self, progress: WipeProgress, journals: str) -> None:
+        self._write(replace(self._latest(progress), journals=journals))
+
     def note_end(self, progress: WipeProgress) -> None:
-        self._write(replace(progress, ended_in=processes.boot_id()))
+        self._write(replace(self._latest(progress), ended_in=processes.boot_id()))
+
+    def _latest(self, progress: WipeProgress) -> WipeProgress:
+        return self.find(progress.allocation_id, progress.wipe_id) or progress
 
     def find(self, allocation_id: str, wipe_id: str) -> WipeProgress | None:
         try:
@@ -66,6 +73,7 @@ class WipeProgressStore:
                 int(str(raw["attempts"])),
                 str(raw.get("ended_in") or ""),
                 str(raw.get("wipe_id") or ""),
+                str(raw.get("journals") or ""),
             )
         except (OSError, ValueError, KeyError):
             return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gpuaas_agent.allocations import Marker
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import (
+    journal_files,
     kernel_state,
     manifest,
     marker,
@@ -41,6 +42,7 @@ class Verifier:
     deadline: Deadline
     provisioned: bool = True
     sent_digests: Mapping[str, str] = field(default_factory=dict)  # files whose content the platform sent
+    journals: str = ""  # the ids of the journals that the wipe began
 
     def checks(self) -> list[Check]:
         before, now = self.baseline.files, manifest.scan(self.folders.excluded, like=self.baseline.files)
@@ -77,6 +79,7 @@ class Verifier:
             for name in set(os.listdir("/run")) - self.baseline.live.run_entries
             if is_run_leftover(name)
         ]
+        leftovers += journal_files.faults(self.journals)
         return examined, difference + leftovers + sshd.SshFiles(sshd.ROOT).key_faults()
 
     def _users(self, difference: list[str]) -> Finding:

@@ -15,7 +15,16 @@ from pathlib import Path
 
 from gpuaas_agent import commands, log
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, manifest, mounts, processes, under_mounts, units, volatile_files
+from gpuaas_agent.host import (
+    journal_files,
+    kernel_state,
+    manifest,
+    mounts,
+    processes,
+    under_mounts,
+    units,
+    volatile_files,
+)
 from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.programs import Programs
 from gpuaas_agent.host.removal import clear_flags, entries_of, remove, retry_unlocked
@@ -31,6 +40,7 @@ class Wiper:
     golden_root: Path | None
     removed: int = 0
     restored: int = 0
+    journals: str = ""  # the ids of the journals that the wipe began
 
     def unmount_extra(self, deadline: Deadline) -> str:
         expected = list(self.baseline.live.mounts)
@@ -142,7 +152,7 @@ class Wiper:
 
     def clean_logs(self, deadline: Deadline) -> str:
         """Make journald begin a new journal, remove all others, and empty every other log."""
-        commands.attempt(["journalctl", "--quiet", "--rotate"], deadline.at_most(30))
+        self.journals = journal_files.renew(deadline)
         emptied = 0
         for folder in ("/var/log", "/var/lib/dhcp"):
             for parent, _, names in os.walk(folder):
