@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from gpuaas_sdk import Client, PasswordCredentials, Token, Unauthenticated
+from gpuaas_sdk.testing.child_process import ending_with_test
 from system_support.server import RunningServer
 
 GPU = "NVIDIA H100 80GB HBM3"
@@ -42,7 +43,7 @@ def fleet(operator: Any, tmp_path: Path) -> Iterator[str]:
     bundle = tmp_path / "bundle"
     bundle.write_text(enrolled.out)
     command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--first-index", str(index)]
-    agents = subprocess.Popen([*command, "--delay-ms", "50"], stderr=subprocess.DEVNULL)
+    agents = subprocess.Popen(ending_with_test([*command, "--delay-ms", "50"]), stderr=subprocess.DEVNULL)
     name = f"sim-{index:05}"
     try:
         wait_until(lambda: operator("slots", "list", name, "-o", "json").code == 0)
@@ -72,7 +73,7 @@ def sku(operator: Any) -> str:
     return name
 
 
-def wait_until(condition: Any, seconds: float = 30.0) -> None:
+def wait_until(condition: Any, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come about in time"
