@@ -37,7 +37,7 @@ def entry_points(wheel: Path) -> dict[str, str]:
         text = content.read(name).decode()
     found = configparser.ConfigParser(delimiters=("=",))
     found.read_string(text)
-    return dict(found["console_scripts"])
+    return dict(found["console_scripts"]) if found.has_section("console_scripts") else {}
 
 
 def needed(names: list[str]) -> set[str]:
@@ -63,7 +63,7 @@ def install(host: Host, place: str, built: list[Path]) -> None:
             with zipfile.ZipFile(wheel) as content:
                 for name in content.namelist():
                     _add(archive, f"lib/python3.11/site-packages/{name}", content.read(name))
-            for name, target in entry_points(wheel).items() if wheel.name.startswith("gpuaas_slurm") else ():
+            for name, target in entry_points(wheel).items():
                 module, _, function = target.partition(":")
                 text = f"#!{place}/bin/python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
                 _add(archive, f"bin/{name}", text.encode(), 0o755)
