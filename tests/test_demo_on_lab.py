@@ -25,9 +25,9 @@ SHOWN = (
 
 
 @contextmanager
-def demo(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+def demo(folder: Path, *arguments: str, **variables: str) -> Iterator["subprocess.Popen[str]"]:
     folder.chmod(0o755)
-    environment = {**os.environ, "GPUAAS_DATA_DIR": str(folder), "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "GPUAAS_DATA_DIR": str(folder), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
     command = [sys.executable, "-m", "gpuaas_lab.demo", *arguments]
     # Into a file: a pipe that nobody reads would stop it.
     with (folder / "said.txt").open("w") as said:
@@ -58,6 +58,7 @@ def test_the_demo_takes_a_cluster_from_nothing_to_a_receipt(tmp_path: Path) -> N
 )
 def test_ctrl_c_leaves_nothing_of_what_make_up_had_begun(seconds: float, tmp_path: Path) -> None:
     with demo(tmp_path, "--stay") as running:
+        wait_for_first_words(tmp_path / "said.txt")
         time.sleep(seconds)
         name = f"demo-{running.pid}"
         record = records.load(name)
@@ -65,6 +66,32 @@ def test_ctrl_c_leaves_nothing_of_what_make_up_had_begun(seconds: float, tmp_pat
         running.send_signal(signal.SIGINT)
         assert running.wait(300) == 0, (tmp_path / "said.txt").read_text()
     assert remains(tmp_path, name, None if record is None else record.number) == []
+
+
+def test_ctrl_c_while_the_demo_loads_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    slow = tmp_path / "slow" / "sitecustomize.py"  # holds the demo up at its first own import
+    slow.parent.mkdir()
+    slow.write_text(
+        "import sys, time\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'gpuaas_lab.demo.run':\n"
+        "            print('loads', flush=True)\n"
+        "            time.sleep(300)\n"
+        "sys.meta_path.insert(0, Slow())\n"
+    )
+    with demo(tmp_path, "--stay", PYTHONPATH=str(slow.parent)) as running:
+        wait_for_first_words(tmp_path / "said.txt")
+        running.send_signal(signal.SIGINT)
+        assert running.wait(300) == 0
+    assert (tmp_path / "said.txt").read_text() == "loads\nInterrupted; nothing of it runs.\n"
+
+
+def wait_for_first_words(said: Path) -> None:
+    deadline = time.monotonic() + 300
+    while not said.stat().st_size:
+        assert time.monotonic() < deadline, "nothing was printed"
+        time.sleep(0.1)
 
 
 def remains(folder: Path, fleet: str, number: int | None) -> list[str]:
