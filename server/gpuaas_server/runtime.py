@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY, Database
@@ -41,7 +42,7 @@ async def running_platform(
     )
     try:  # includes the opening: a half-opened pool would keep the process from ending
         await platform.database.open()
-        await _refuse_old_schema(platform)
+        await database.health.until_available(partial(_refuse_old_schema, platform))
         await platform.wakeups.open()
         yield platform
     finally:

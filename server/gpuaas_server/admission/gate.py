@@ -57,8 +57,9 @@ class IdentityGate:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run while calls are served: ensure that there is a signing key, and follow changes by other processes."""
-        await ensure_signing_key(self._platform)
-        await self._directory.open()
+        health = self._platform.database.health
+        await health.until_available(partial(ensure_signing_key, self._platform))
+        await health.until_available(self._directory.open)
         try:
             yield
         finally:

@@ -22,8 +22,8 @@ from gpuaas_server.deletions.exported_tables import (
     ExportedTable,
 )
 from gpuaas_server.deletions.schemas import NDJSON
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS
 from gpuaas_server.kernel.http.call import Call
-from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.http.streams import LimitedStream
 
 FORMAT = 1

@@ -9,8 +9,8 @@ from gpuaas_server.events.queries import EventFilter, EventPosition
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database, Scope
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS
 from gpuaas_server.kernel.dataclass import dataclass
-from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.wakeups import PollResult
 
 QUIET_SECONDS = 15.0

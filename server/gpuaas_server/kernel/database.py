@@ -88,11 +88,14 @@ class Database:
         """Wait for the database for as long as it takes; the log and the health report it."""
         await self._pool.open(wait=False)
         await self._pool.putconn(await self._pool.getconn(timeout=WAIT_SECONDS_AT_START))
+        self.health.on_return(self._replace_broken)
+        await self.health.until_available(self._refuse_unfit)
+        self._keep(asyncio.create_task(self._probe.run(), name="write-probe"))
+
+    async def _refuse_unfit(self) -> None:
         async with self.connection(NOBODY) as connection:
             await refuse_all_seeing_role(connection)
             await refuse_other_encodings(connection)
-        self.health.on_return(self._replace_broken)
-        self._keep(asyncio.create_task(self._probe.run(), name="write-probe"))
 
     async def close(self) -> None:
         self.health.closing = True

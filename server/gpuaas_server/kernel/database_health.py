@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from psycopg import DatabaseError, OperationalError
-from psycopg.errors import ConnectionTimeout
+from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction
 from psycopg_pool import PoolTimeout
 
 from gpuaas_server.kernel.errors import Problem
@@ -28,6 +28,8 @@ CONNECT_OPTIONS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+# What a use of the database fails with while it is away, or cannot write.
+OUTAGE_ERRORS = (OperationalError, ReadOnlySqlTransaction, PoolTimeout)
 # What a statement fails with when nothing can be written: full, read-only, broken.
 WRITE_FAILURES = frozenset({"53000", "53100", "25006", "58030"})
 NO_ANSWER = "PostgreSQL does not answer."
@@ -66,6 +68,7 @@ _BY_TEXT = {
 # A connection that is gone. None: the driver noticed it by itself.
 _LOST = frozenset({None, "57P01", "57P02", "57P03", "08006", "08003", "08001", "25P03"})
 Connected = TypeVar("Connected")
+Done = TypeVar("Done")
 
 
 def describe_failure(error: BaseException) -> str:
@@ -127,6 +130,22 @@ class DatabaseHealth:
     def announce_return(self) -> None:
         for tell in self._on_return:
             tell()
+
+    async def until_available(self, step: Callable[[], Awaitable[Done]]) -> Done:
+        """Return what `step` returns, and repeat it as long as an outage makes it fail. Caller must give a step that may be
+        repeated from its beginning.
+        """
+        while True:
+            try:
+                done = await step()
+            except (*OUTAGE_ERRORS, Problem) as error:
+                if self.closing or (isinstance(error, Problem) and error.code != "unavailable"):
+                    raise
+                self.begin("step", error.detail if isinstance(error, Problem) else describe_failure(error), error)
+                await asyncio.sleep(RECONNECT_PAUSE)
+            else:
+                self.end("step")
+                return done
 
     async def connect(self, connect: Callable[[], Awaitable[Connected]]) -> Connected:
         """Try until there is a connection. While the database is unavailable, a process makes one attempt at a time."""

@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Generic, TypeVar
 
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection
+from psycopg.errors import ReadOnlySqlTransaction
 
-from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, DatabaseHealth
+from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, OUTAGE_ERRORS, DatabaseHealth
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.tasks import stop
 
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.05
+STANDBY_PAUSE = 0.5
 # The first wake-up is sent at once; those that follow within a pause are sent together. The pause is a multiple of the time
 # that sending takes, so that sending takes at most a tenth of the time: it grows when the database or this process is busy.
 LONGEST_SEND_PAUSE = 0.02
@@ -122,8 +124,10 @@ class Wakeups:
         while True:
             try:
                 await loop()
-            except (OperationalError, OSError) as error:
+            except (*OUTAGE_ERRORS, OSError) as error:
                 log.info("wake-up connection lost, connecting again", extra={"error": str(error)})
+                if isinstance(error, ReadOnlySqlTransaction):  # a standby lets nobody listen until it is promoted
+                    await asyncio.sleep(STANDBY_PAUSE)
             await asyncio.sleep(RECONNECT_PAUSE)
             self._lost = True
 

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, suppress
 
 import orjson
 
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.logs.readers import Portion
 from gpuaas_server.logs.schemas import LogLine

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.requests import Request
@@ -91,7 +92,7 @@ class AgentGate:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Make the platform's keys if needed, and write signs of life while calls are served."""
-        await pki.ensure_keys(self._platform)
+        await self._platform.database.health.until_available(partial(pki.ensure_keys, self._platform))
         await self.liveness.open()
         try:
             yield

@@ -194,12 +194,13 @@ async def serve(settings: Settings, paused: bool = False) -> None:
         await await_release(front.say)
     async with running_platform(settings, front.watch) as platform:
         app = build_app(platform)
-        stopping = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-        await await_store(partial(_open_keys, platform))
+        open_keys = partial(_open_keys, platform)
+        await await_store(partial(platform.database.health.until_available, open_keys))
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             await listeners.renew(platform)
+            stopping = asyncio.Event()  # from here on: a signal ends a process that still waits at once
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, stopping.set)
             front.app = app  # only now: ready means that HTTPS is answered, too
             upkeep = [asyncio.create_task(keep_renewing(platform, "peer", app.state.terminals.renew_certificate))]
             for one in listeners.https:

@@ -173,7 +173,7 @@ async def serve(settings: Settings) -> None:
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         registry = RegistryProcess(platform)
         try:
-            await registry.start()
+            await platform.database.health.until_available(registry.start)
             status = await registry.run(stopping)
         finally:
             await registry.stop()

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+from functools import partial
 
 import uvloop
 from prometheus_client import start_http_server
@@ -101,11 +102,11 @@ def _serve_metrics(settings: Settings) -> None:
 
 async def serve(settings: Settings) -> None:
     async with running_platform(settings) as platform:
-        stopping = asyncio.Event()
+        await platform.database.health.until_available(partial(ensure_recurring_work, platform))
+        stopping = asyncio.Event()  # from here on: a signal ends a process that still waits at once
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         _serve_metrics(settings)
-        await ensure_recurring_work(platform)
         worker = build_worker(platform)
         jobs = [asyncio.create_task(worker.run(), name="worker")]
         if settings.event_sink_file is not None:

@@ -1,5 +1,6 @@
 """Api and worker wait for their database, say so once, name the cause, and go on when it is there."""
 
+import asyncio
 import json
 import os
 import secrets
@@ -19,11 +20,15 @@ import httpx
 import psutil
 import psycopg
 import pytest
+from pydantic import SecretStr
 
 from gpuaas_sdk.testing import free_port
+from gpuaas_server import runtime
 from gpuaas_server.embedded import postgres
 from gpuaas_server.embedded.postgres import EmbeddedPostgres
+from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.migrations import run as migrations
 from tests_support.server_processes import ServerProcess, run, running, until
 
@@ -220,11 +225,62 @@ def test_a_database_that_became_read_only_is_no_database_to_serve_from(
         api = stack.enter_context(running("api", directory, free_port(), database_url=server.url))
         until(api.is_ready, "readiness")
         set_read_only(server, "on")
-        until(lambda: api.cause() == "PostgreSQL is read-only: it is a standby, or was set so.", "the cause")
+        until(lambda: api.cause() == READ_ONLY, "the cause")
         set_read_only(server, "off")
         until(api.is_ready, "readiness again")
         again = datetime.now(UTC)
         until(lambda: hears_agents_since(server, again), "signs of life of agents")
+
+
+READ_ONLY = "PostgreSQL is read-only: it is a standby, or was set so."
+
+
+def test_api_and_worker_wait_for_a_database_that_is_read_only_when_they_start(
+    directory: Path, stopped: EmbeddedPostgres
+) -> None:
+    """The schema is new, so that both must write before they can work."""
+    server = postgres.start(directory, OPTIONS)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        set_read_only(server, "on")
+        api, worker = (stack.enter_context(running(p, directory, free_port(), database_url=server.url)) for p in PARTS)
+        until(lambda: api.cause() == READ_ONLY, "the cause")
+        until(lambda: outage_lines(worker), "the worker's line")
+        set_read_only(server, "off")
+        until(api.is_ready, "readiness")
+        until(lambda: has_recurring_work(server), "the worker's first write")
+        for process in (api, worker):
+            until(lambda process=process: len(outage_lines(process)) == 2, "both lines")  # type: ignore[misc]
+            assert process.process.poll() is None
+            assert outage_lines(process) == ["The database cannot be used", "The database can be used again"]
+            assert [line for line in process.lines() if line["logger"] != HEALTH] == []
+
+
+async def test_a_database_that_goes_away_before_its_schema_was_read_is_waited_for(
+    directory: Path, stopped: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers, refuse_old_schema = [postgres.start(directory, OPTIONS)], runtime._refuse_old_schema
+    looks: list[str] = []
+
+    async def look(platform: Platform) -> None:
+        looks.append(platform.database.health.cause)
+        if len(looks) == 1:
+            servers[0].process.kill()
+            servers[0].process.wait()
+        elif len(looks) == 2:
+            servers.append(await asyncio.to_thread(postgres.start, directory, OPTIONS))
+        await refuse_old_schema(platform)
+
+    monkeypatch.setattr(runtime, "_refuse_old_schema", look)
+    settings = Settings(database_url=SecretStr(stopped.url), data_dir=directory / "var")
+    try:
+        async with asyncio.timeout(120), runtime.running_platform(settings) as platform:
+            while platform.database.health.cause:  # of the write probe, which looks again each second
+                await asyncio.sleep(0.05)
+    finally:
+        servers[-1].stop()
+    assert looks[0] == ""
+    assert all(looks[1:])
 
 
 def test_up_goes_on_while_its_postgresql_does_not_start(directory: Path) -> None:

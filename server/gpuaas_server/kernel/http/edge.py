@@ -13,10 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.origin import token_source, user_agent
-from gpuaas_server.kernel.http.problems import OUTAGE_ERRORS, problem_of_outage, problem_response
+from gpuaas_server.kernel.http.problems import problem_of_outage, problem_response
 from gpuaas_server.kernel.http.routers import API
 from gpuaas_server.kernel.logs import correlation_id
 

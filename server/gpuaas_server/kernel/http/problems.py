@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from gpuaas_server.kernel import metrics
-from gpuaas_server.kernel.database_health import describe_failure
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS, describe_failure
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
 from gpuaas_server.kernel.http.idempotency import PROBLEM_TYPE, KeyedRequest, is_answer
 
@@ -115,9 +115,6 @@ async def _tell_gate(request: Request, problem: Problem) -> None:
     except (pg.Error, PoolTimeout, Problem) as error:
         extra = {"action": admitted.action, "code": problem.code, "cause": describe_failure(error)}
         log.warning("a denial could not be written", extra=extra)
-
-
-OUTAGE_ERRORS = (pg.OperationalError, pg.ReadOnlySqlTransaction, PoolTimeout)
 
 
 def _answer(request: Request, problem: Problem) -> Response:
