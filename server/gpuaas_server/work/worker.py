@@ -22,6 +22,8 @@ from psycopg.errors import DeadlockDetected
 from gpuaas_server.kernel import metrics, tasks
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.database_health import OUTAGE_ERRORS
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import correlation_id
 from gpuaas_server.work import lanes, leases
@@ -41,6 +43,15 @@ FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreleased:
+    """A lease that an outage kept from being given back, with what to give it back with."""
+
+    lease: Lease
+    reason: str
+    again_at: datetime
+
+
 class Worker:
     def __init__(self, platform: Platform, steps: Sequence[WorkerStep]) -> None:
         self._platform = platform
@@ -53,6 +64,7 @@ class Worker:
         settings = platform.settings
         self._capacity = Capacity.of(settings.work_concurrency, settings.work_bulk_concurrency)
         self._running: dict[asyncio.Task[None], list[Lease]] = {}
+        self._unreleased: dict[str, _Unreleased] = {}
         self._stopping = False
         self._short_of_slots = False  # something is due that found no slot: look again when one is free
         self._freed = False  # a slot came free since the last look began
@@ -86,13 +98,20 @@ class Worker:
         self._freed, begun = False, time.monotonic()
         kinds, now = list(self._steps), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
+            await self._release_late(connection)
             waiting = await self._waiting(connection, kinds, now)
             chosen = lanes.choose(waiting, self._busy(), self._capacity, self._turns)
             crowded = lanes.lanes_without_slot(waiting, chosen) | self._full_lanes()
-            taken = await self._take(connection, kinds, now, chosen, crowded)
-            idle = [lane for lane in Lane if lane not in crowded]
-            due = await leases.next_due(connection, kinds, idle)  # also when some are taken: they may leave no row
-            await self._show_backlog(connection, now)
+            taken = list[Lease]()
+            try:
+                await self._take(connection, kinds, now, chosen, crowded, taken)
+                idle = [lane for lane in Lane if lane not in crowded]
+                due = await leases.next_due(connection, kinds, idle)  # also when some are taken: they may leave no row
+                await self._show_backlog(connection, now)
+            except DATABASE_ERRORS as error:
+                for lease in taken:
+                    self._release_later(lease, f"{type(error).__name__}: {error}", now)
+                raise
         self._start(taken, now)
         self._short_of_slots = bool(crowded)
         if taken:
@@ -120,16 +139,19 @@ class Worker:
         now: datetime,
         chosen: dict[Lane, list[DueRow]],
         crowded: set[Lane],
-    ) -> list[Lease]:
-        """Lease the chosen rows. Where everything due has a slot, lease the oldest, past rows that another worker locks."""
-        seconds, taken = self._platform.settings.work_lease_seconds, list[Lease]()
+        taken: list[Lease],
+    ) -> None:
+        """Lease the chosen rows, and add them to `taken`: an error must not hide those that are leased already.
+
+        Where everything due has a slot, lease the oldest, past rows that another worker locks.
+        """
+        seconds = self._platform.settings.work_lease_seconds
         for lane, rows in chosen.items():
             if lane in crowded:
                 ids = [row.id for row in rows]
                 taken += await leases.take_chosen(connection, kinds, self._owner, now, seconds, ids)
             else:
                 taken += await leases.take(connection, kinds, self._owner, now, seconds, len(rows), [lane])
-        return taken
 
     def _start(self, taken: list[Lease], now: datetime) -> None:
         for lease in taken:
@@ -283,11 +305,26 @@ class Worker:
         pause = min(60.0, 0.2 * 2 ** min(lease.attempts, 10)) * random.uniform(0.8, 1.2)
         if isinstance(error, DeadlockDetected):
             pause = 0.02  # the work is not at fault: another transaction won
-        with suppress(*DATABASE_ERRORS):  # the lease lapses by itself when the database is not available
+        now, reason = self._platform.clock(), f"{type(error).__name__}: {error}"
+        again_at = now + timedelta(seconds=pause)
+        try:
             async with self._platform.database.connection(PLATFORM) as connection:
-                again_at = self._platform.clock() + timedelta(seconds=pause)
-                await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)
+                await leases.fail(connection, lease, reason, again_at)
+        except DATABASE_ERRORS:
+            outage = isinstance(error, OUTAGE_ERRORS) or self._platform.database.health.explains(error)
+            self._release_later(lease, reason, now if outage else again_at)
+        else:
             self._platform.wakeups.wake(leases.TOPIC)  # the loop may be resting until the lease would have lapsed
+
+    def _release_later(self, lease: Lease, reason: str, again_at: datetime) -> None:
+        self._unreleased[lease.id] = _Unreleased(lease, reason, again_at)
+        self._woken.set()  # rounds are tried until the database is back; the lease may lapse before that
+
+    async def _release_late(self, connection: Connection) -> None:
+        """Give back the leases that an outage kept from it; one that somebody took over has another token and stays."""
+        for late in list(self._unreleased.values()):
+            await leases.fail(connection, late.lease, late.reason, late.again_at)
+            del self._unreleased[late.lease.id]
 
 
 def _in_order_of(loaded: Mapping[str, object], taken: Sequence[Lease]) -> list[Lease]:

@@ -3,13 +3,17 @@
 import asyncio
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from psycopg import OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.rows import fetch_value
 from gpuaas_server.work import leases
 from gpuaas_server.work.leases import Lease, LeaseLost
 from gpuaas_server.work.worker import Worker
@@ -256,3 +260,63 @@ async def test_a_worker_goes_on_when_its_connections_were_cut(platform: Platform
             await asyncio.sleep(0.05)
     running.cancel()
     assert set(errand.applied) == {"before", "after"}
+
+
+LONG_LEASE = 3600.0  # longer than any test: nothing runs again because its lease has lapsed
+
+
+async def applied_after_an_outage(platform: Platform, errand: Errand) -> None:
+    platform.settings = platform.settings.model_copy(update={"work_lease_seconds": LONG_LEASE})
+    running = asyncio.create_task(Worker(platform, [errand]).run())
+    try:
+        await ask(platform, "s")
+        await asyncio.wait_for(errand.done.wait(), 60)
+    finally:
+        running.cancel()
+    assert errand.applied == ["s"]
+
+
+async def test_a_lease_that_an_outage_kept_is_given_back_when_the_database_is_there_again(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = [OperationalError("lost"), ReadOnlySqlTransaction("read-only"), Problem("unavailable")]
+    fail, tokens = leases.fail, []
+
+    async def fail_late(connection: Connection, lease: Lease, error: str, again_at: datetime) -> None:
+        tokens.append(lease.token)
+        if refusals:
+            raise refusals.pop()
+        await fail(connection, lease, error, again_at)
+
+    monkeypatch.setattr(leases, "fail", fail_late)
+    await applied_after_an_outage(platform, Errand(fail_times=1))
+    assert tokens == [1, 1, 1, 1]
+
+
+async def test_what_was_leased_as_an_outage_began_is_given_back(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    next_due, lost = leases.next_due, list[int]()
+
+    async def next_due_lost(connection: Connection, *asked: Any) -> datetime | None:
+        row = await fetch_value(connection, int, "SELECT count(*)::int FROM work_items WHERE lease_until IS NOT NULL")
+        if row and not lost:
+            lost.append(row)
+            raise OperationalError("lost")
+        return await next_due(connection, *asked)
+
+    monkeypatch.setattr(leases, "next_due", next_due_lost)
+    await applied_after_an_outage(platform, Errand())
+    assert lost == [1]
+
+
+async def test_a_lease_that_was_taken_over_during_the_outage_stays_with_its_new_owner(platform: Platform) -> None:
+    await ask(platform, "s")
+    worker = Worker(platform, [Errand()])
+    (lapsed,) = await take(platform, "w", seconds=-1)
+    worker._release_later(lapsed, "OperationalError: lost", utc_now())
+    (fresh,) = await take(platform, "other")
+    async with platform.database.connection(PLATFORM) as connection:
+        await worker._release_late(connection)
+    assert await take(platform, "third") == []
+    await finish(platform, fresh)
