@@ -34,6 +34,7 @@ class PeerServer:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._directory = platform.settings.data_dir / "peer-tls"
         self._mark = secrets.token_hex(6)
         self._listens_at = ""
         self._context: ssl.SSLContext | None = None  # beyond loopback
@@ -52,7 +53,7 @@ class PeerServer:
         host, _, port = self._platform.settings.peer_bind.rpartition(":")
         host = host.strip("[]")
         self._context = None if _is_local(host) else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        await self.renew_certificate()
+        await self._open_certificate()
         server = await asyncio.start_server(self._accept_peer, host, int(port), ssl=self._context, limit=LONGEST)
         self._listens_at = f"{host}:{server.sockets[0].getsockname()[1]}"
         try:
@@ -60,13 +61,22 @@ class PeerServer:
         finally:
             server.close()
 
+    async def _open_certificate(self) -> None:
+        """Use the current certificate, or that of the last run where a new one cannot be stored."""
+        try:
+            await self._platform.database.health.until_available(self.renew_certificate)
+        except OSError:
+            stored = pki.server_files(self._directory).chain_path
+            if self._context is None or not stored.exists():
+                raise
+            self._context.load_cert_chain(stored)
+
     async def renew_certificate(self) -> datetime | None:
         """Renew the listener's certificate where needed, and return when it ends."""
         if self._context is None:
             return None
         host = self._platform.settings.peer_bind.rpartition(":")[0].strip("[]")
-        directory = self._platform.settings.data_dir / "peer-tls"
-        files = await pki.ensure_server_certificate(self._platform, [host], directory)
+        files = await pki.ensure_server_certificate(self._platform, [host], self._directory)
         self._context.load_cert_chain(files.chain_path)
         return files.expiry()
 

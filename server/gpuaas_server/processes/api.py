@@ -25,7 +25,7 @@ from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.pki import service as pki
-from gpuaas_server.processes.certificates import keep_renewing
+from gpuaas_server.processes.certificates import keep_renewing, renew_once
 from gpuaas_server.processes.early_answers import EarlyAnswers
 from gpuaas_server.processes.file_limit import connection_limit
 from gpuaas_server.processes.https import HttpsAddress, HttpsContext, https_addresses
@@ -151,10 +151,16 @@ class _Listeners:
         self.servers.append(asyncio.create_task(listener.serve([_socket(bind)])))
 
     async def renew(self, platform: Platform) -> None:
-        """Give every HTTPS listener its current certificate; those that had none begin to listen."""
+        """Give every HTTPS listener its current certificate; those that had none begin to listen.
+
+        One that listens by the certificate of the last run goes on with it where the new one cannot be stored.
+        """
         for one in self.https:
-            await one.context.renew(platform)
-            if one.listener not in self.listening:
+            renew = partial(platform.database.health.until_available, one.context.renewal(platform))
+            if one.listener in self.listening:
+                await renew_once(platform, one.address.name, renew)
+            else:
+                await renew()
                 self._listen(one.listener, one.address.bind)
 
     async def close(self) -> None:
