@@ -43,6 +43,10 @@ def write(sections: Sequence[Section], how: Mapping[str, str]) -> None:
 
 
 def _facts(sections: Sequence[Section]) -> list[str]:
+    commits: dict[str, list[str]] = {}
+    for section in sections:
+        commits.setdefault(section.code, []).append(section.name)
+    mixed = "; ".join(f"{', '.join(names)} at {code}" for code, names in commits.items())
     first, last = (pick(section.measured_at for section in sections) for pick in (min, max))
     busy = [section.name for section in sections if section.speed.load > BUSY]
     speeds = {
@@ -53,7 +57,8 @@ def _facts(sections: Sequence[Section]) -> list[str]:
     }
     ranges = ", ".join(f"{name} {min(rates):.1f} to {max(rates):.1f}" for name, rates in speeds.items())
     return [
-        f"- measured: {first} to {last}, at {', '.join(dict.fromkeys(section.code for section in sections))}",
+        f"- measured: {first} to {last}, at {', '.join(commits)}",
+        *([f"- **mixed commits**, so this is no run of one build: {mixed}"] if len(commits) > 1 else []),
         f"- machine: {sections[0].machine}",
         f"- the machine's own speed before each section: {ranges}",
         f"- sections that began while others used the machine (load above {BUSY:g}): {', '.join(busy) or 'none'}",

@@ -204,10 +204,23 @@ def test_the_results_are_written_from_sections_that_were_measured_one_by_one(
     assert [found.speed for found in sections] == [one.speed, two.speed]
     report.write(sections, {"one": "By hand.", "two": "By foot."})
     written = (tmp_path / "RESULTS.md").read_text()
+    assert "mixed commits" not in written
     for made in (one, two):
         assert f"with cycles 10; the machine just before: {made.speed}; {made.storage}." in written
     assert written.count("| ratio | 0.600 | ≥ 0.5 | met |") == 2
     assert written.count("| broken | – |  | NOT MEASURED |") == 2
+
+
+def test_the_results_say_which_section_is_of_which_commit_if_there_are_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "RESULTS.md")
+    one, two = (replace(section(name), code=commit) for name, commit in (("one", "aaaa111"), ("two", "bbbb222")))
+    report.write([one, two], {"one": "By hand.", "two": "By foot."})
+    written = (tmp_path / "RESULTS.md").read_text()
+    assert "- **mixed commits**, so this is no run of one build: one at aaaa111; two at bbbb222\n" in written
+    for made in (one, two):
+        assert f"Measured {made.measured_at} at {made.code}" in written
 
 
 def test_a_verdict_follows_the_limit() -> None:

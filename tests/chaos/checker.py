@@ -22,7 +22,9 @@ MADE = {
     "instance_create": ("app_instances", "name"),
 }
 REMOVED = {"ssh_key_create": "ssh_key_delete"}  # whose row goes when it is deleted
+DELETES = (*REMOVED.values(), "ssh_grant_delete")  # the row of a grant stays, revoked
 ENDED = ("operation.succeeded", "operation.failed", "operation.cancelled", "operation.expired")
+ACCESS = ("provision", "sync_access", "deprovision")  # host tasks that give access to an allocation, or end it
 STUCK_SECONDS = 10
 
 
@@ -45,6 +47,7 @@ class Checker:
             ("all or nothing", self._all_or_nothing),
             ("same key, same answer", self._same_answer),
             ("released: it ends", self._released_kept),
+            ("deleted: it is gone", self._deleted_kept),
             ("events once, in order", self._watched_events),
             ("events of every change", self._events_of_transitions),
             ("events of nothing else", self._events_have_subjects),
@@ -57,6 +60,7 @@ class Checker:
             ("controllers stay", self._controllers),
             ("no stuck work", self._stuck_work),
             ("nothing left in the database", self._left_in_database),
+            ("no access left on the hosts", self._left_on_hosts),
         ]
         findings = []
         self._made = {kind: self._ids_by_name(*place) for kind, place in MADE.items()}
@@ -189,6 +193,14 @@ class Checker:
                 # A failed one is cleaned and stays failed; its claims are looked at above.
                 finding.expect(state in ("released", "failed"), f"{allocation_id} is {state}")
 
+    def _deleted_kept(self, finding: Finding) -> None:
+        rows = self._rows("SELECT id FROM ssh_keys UNION ALL SELECT id FROM ssh_grants WHERE revoked_at IS NULL")
+        there = {row["id"] for row in rows}
+        for request in self._history.of(*DELETES):
+            if request.accepted:
+                deleted = request.path.rpartition("/")[2]
+                finding.expect(deleted not in there, f"{request.kind} of {deleted} was accepted, and it is there")
+
     # Events
 
     def _watched_events(self, finding: Finding) -> None:
@@ -273,7 +285,7 @@ class Checker:
                 finding.expect(
                     done[request.kind, told] == 1, f"{request.kind} of {told}: {done[request.kind, told]} rows"
                 )
-        for request in self._history.of("allocation_release", "ssh_key_delete", "ssh_grant_delete"):
+        for request in self._history.of("allocation_release", *DELETES):
             if request.accepted:
                 told = request.path.split("/")[-2 if request.kind == "allocation_release" else -1]
                 finding.expect(done[request.kind, told] >= 1, f"{request.kind} of {told}: no row")
@@ -347,6 +359,17 @@ class Checker:
             finding.expect(not idle, f"{row['application_name']} is {row['state']}")
         locks = self._rows("SELECT pid FROM pg_locks WHERE locktype = 'advisory'")
         finding.expect(not locks, f"{len(locks)} advisory locks are held")
+
+    def _left_on_hosts(self, finding: Finding) -> None:
+        """A grant's row stays as it was when its allocation ends, and is no access any more: deprovisioning ended that."""
+        last = {task.resource_id: task for task in self._tasks if task.kind in ACCESS and not task.refused}
+        for row in self._rows(
+            "SELECT a.id, count(g.id) AS grants FROM allocations a LEFT JOIN ssh_grants g ON g.allocation_id = a.id"
+            " AND g.revoked_at IS NULL WHERE a.ended_at IS NOT NULL GROUP BY a.id"
+        ):
+            if (task := last.get(row["id"])) is not None:
+                told = f"{row['id']} ended with {row['grants']} live grants; {task.node_id} did {task.kind} last"
+                finding.expect(task.kind == "deprovision", told)
 
     def _rows(self, query: str, *values: object) -> list[Row]:
         return self._witness.rows(query, *values)

@@ -6,22 +6,27 @@ report every one that breaks something, so each replaces the one thing that keep
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncCursor
 from starlette.responses import Response
 
+from gpuaas_server.access import queries as access_queries
 from gpuaas_server.allocations import creation
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import execute_scalar
 from gpuaas_server.work import leases
 from gpuaas_server.work.leases import Lease
+
+Result = TypeVar("Result")
 
 
 def arming_file(directory: Path, part: str, fault: str) -> Path:
@@ -99,6 +104,20 @@ def events_outside() -> None:
         module.emit = emit  # type: ignore[attr-defined]
 
 
+def without_deletion() -> None:
+    """An api answers that it deleted a key or a grant, and leaves it as it was."""
+    access_queries.ssh_key_delete = _rolled_back(access_queries.ssh_key_delete)
+    access_queries.grant_revoke = _rolled_back(access_queries.grant_revoke)
+
+
+def _rolled_back(change: Callable[..., Coroutine[Any, Any, Result]]) -> Callable[..., Coroutine[Any, Any, Result]]:
+    async def undone(connection: Connection, *values: Any) -> Result:
+        async with connection.transaction(force_rollback=True):
+            return await change(connection, *values)
+
+    return undone
+
+
 # A scheduler that sees no claims: it offers what is taken. Claims are kept apart by the database's own indexes, or not at all.
 BLIND_SCHEDULER = """
 CREATE OR REPLACE FUNCTION live_claims_on(nodes text[], OUT taken_whole text[], OUT taken_at_all text[],
@@ -122,4 +141,5 @@ FAULTS: dict[str, Callable[[], None]] = {
     "without_memory": without_memory,
     "without_fence": without_fence,
     "events_outside": events_outside,
+    "without_deletion": without_deletion,
 }

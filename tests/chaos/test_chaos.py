@@ -16,13 +16,15 @@ from chaos.run import run
 SEED = int(os.environ.get("GPUAAS_CHAOS_SEED", "11"))
 SECONDS = 120.0  # with the start, the rest and the checks: three minutes, while other tests run beside it
 LONG_SECONDS = 600.0
+# Only root can mount the file system that is filled up; for root, a mount that fails is a failure.
+POSSIBLE = set(KINDS) - (set() if os.geteuid() == 0 else {"fill_disk"})
 
 
 @pytest.mark.timeout(1200)  # for a busy machine
 async def test_two_minutes_of_attacks_break_no_invariant() -> None:
     report = await run(SEED, SECONDS)
     assert report.violated == set(), str(report)
-    assert {attack.kind for attack in report.attacks} >= set(KINDS) - {"fill_disk"}
+    assert {attack.kind for attack in report.attacks} >= POSSIBLE
 
 
 @pytest.mark.slow
@@ -31,6 +33,7 @@ async def test_two_minutes_of_attacks_break_no_invariant() -> None:
 async def test_ten_minutes_of_attacks_break_no_invariant(seed: int) -> None:
     report = await run(seed, LONG_SECONDS)
     assert report.violated == set(), str(report)
+    assert {attack.kind for attack in report.attacks} >= POSSIBLE
 
 
 @pytest.mark.parametrize("seed", range(20))

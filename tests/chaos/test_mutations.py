@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from chaos.clients import public_key
 from chaos.faults import BLIND_SCHEDULER, WITHOUT_CLAIM_INDEX, arming_file
 from chaos.platform import is_stopped
 from chaos.run import Experiment, Report, running_experiment
@@ -100,6 +101,22 @@ async def refused_by_the_quota(experiment: Experiment) -> Report:
     return await ended(experiment)
 
 
+async def key_and_grant_deleted(experiment: Experiment) -> Report:
+    """A user deletes an SSH key, and a grant on an active allocation."""
+    tenant = experiment.deployment.tenants[0]
+    session = tenant.session
+    await tenant.live_key()
+    (made,) = await tenant.allocate({"sku": "h100-slice", "gpu_count": 1})
+    await until(lambda: state_of(experiment, made) == "active", "the allocation")
+    path = f"{tenant.path}/allocations/{made}/ssh-grants"
+    grant = {"public_key": public_key(), "expires_at": "2027-06-01T00:00:00Z", "note": "{id}"}
+    granted = await session.change("ssh_grant_create", "POST", path, **grant)
+    assert granted.answer is not None
+    await session.change("ssh_grant_delete", "DELETE", f"{path}/{granted.answer.body['id']}")
+    assert all(request.accepted for request in session.history.of("ssh_key_delete", "ssh_grant_delete"))
+    return await ended(experiment)
+
+
 async def offered_what_is_taken(experiment: Experiment) -> Report:
     """Two tenants ask for a GPU, one after the other, and the scheduler offers both of them the same one."""
     experiment.witness.execute(BLIND_SCHEDULER)
@@ -142,6 +159,15 @@ async def test_an_event_outside_its_transaction_is_caught() -> None:
         SEED, {name: ["events_outside"] for name in ("api-1", "api-2")}, with_app=False
     ) as experiment:
         assert (await refused_by_the_quota(experiment)).violated == {"events of nothing else"}
+
+
+async def test_a_deletion_that_deletes_nothing_is_caught() -> None:
+    faults = {name: ["without_deletion"] for name in ("api-1", "api-2")}
+    async with running_experiment(SEED, faults, with_app=False) as experiment:
+        report = await key_and_grant_deleted(experiment)
+        assert report.violated == {"deleted: it is gone"}
+        (found,) = [finding for finding in report.findings if finding.violations]
+        assert (found.checked, len(found.violations)) == (2, 2)
 
 
 async def test_a_refusal_that_is_not_remembered_is_caught() -> None:
