@@ -123,8 +123,7 @@ class Deployment:
 
     def _start_racks(self, admin: Client) -> None:
         bundle = self.platform.directory / "bundle"
-        # A host that was killed after its key was renewed enrols with the new key, which is another use of the token.
-        bundle.write_text(admin.enrolment_tokens.create(note="chaos", max_uses=1000).bundle or "")
+        bundle.write_text(admin.enrolment_tokens.create(note="chaos", max_uses=2 * NODES).bundle or "")
         for index, api in enumerate(self.asked_by_racks):
             name, url = f"rack-{index + 1}", self.platform.urls[api]
             journal = str(self.journals[index])

@@ -83,7 +83,9 @@ async def node_enrol(tx: Tx, body: Enrol, nonce: str, settings: Settings) -> str
 
 
 async def _trade(tx: Tx, body: Enrol, settings: Settings) -> str:
-    """Trade the token for a node id. The same token with the same key is the same host again, and gets the same id."""
+    """Trade the token for a node id. The same token with the key of the same node is the same host again, and gets the
+    same id: the key may have been renewed since, and a token has a use for each host, not for each key.
+    """
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
     if token is None or token.revoked_at is not None:
@@ -92,6 +94,8 @@ async def _trade(tx: Tx, body: Enrol, settings: Settings) -> str:
     known = await enrolment_queries.use_of_key(tx.connection, token.id, public_key)
     if known is not None:
         return known
+    if before is not None and await enrolment_queries.is_use_of_node(tx.connection, token.id, before.id):
+        return before.id
     if token.expires_at <= tx.now:
         raise Problem("enrolment_token_invalid", "The enrolment token has expired.")
     if token.uses >= token.max_uses:

@@ -51,6 +51,12 @@ async def use_of_key(connection: Connection, token_id: str, public_key: bytes) -
     return await fetch_value(connection, str, statement, (token_id, public_key))
 
 
+async def is_use_of_node(connection: Connection, token_id: str, node_id: str) -> bool:
+    """Tell whether the node enrolled with this token, with any of its keys. A token has few uses, and few ask this."""
+    statement = "SELECT 1 FROM enrolment_uses WHERE token_id = %s AND node_id = %s LIMIT 1"
+    return await fetch_value(connection, int, statement, (token_id, node_id)) is not None
+
+
 async def use_insert(connection: Connection, token_id: str, public_key: bytes, node_id: str, now: datetime) -> None:
     await connection.execute(
         "INSERT INTO enrolment_uses (token_id, public_key, node_id, used_at) VALUES (%s, %s, %s, %s)",

@@ -35,6 +35,15 @@ async def test_the_same_token_with_the_same_key_gets_the_same_node(site: Site) -
     assert (await site.admin.get("/enrolment-tokens"))["items"][0]["uses"] == 1
 
 
+async def test_the_same_token_with_the_renewed_key_of_its_node_gets_the_same_node(site: Site) -> None:
+    token, host = await site.token(), Host(site.client)
+    first = (await host.enrol(token)).json()
+    assert (await host.rotate_key()).status_code == 200
+    again = await host.enrol(token)
+    assert (again.status_code, again.json()["node_id"], again.json()["key_generation"]) == (200, first["node_id"], 2)
+    assert (await site.admin.get("/enrolment-tokens"))["items"][0]["uses"] == 1
+
+
 async def test_the_same_token_with_another_key_is_refused(site: Site) -> None:
     token = await site.token()
     await Host(site.client).enrol(token)
