@@ -136,6 +136,19 @@ def test_each_limit_is_kept_by_real_connections_and_others_are_let_in(site: Site
     assert page.status_code == 200, "an ordinary read is no stream"
 
 
+def test_the_quota_of_a_project_is_kept_by_real_connections(site: Site) -> None:
+    sandbox, other = site.sandbox, site.sibling()
+    ann, ben = sandbox.bearer("project_viewer"), other.bearer("project_viewer")
+    opened(site.open_watch(sandbox, ann))
+    opened(site.open_watch(sandbox, ann))
+    site.sandbox.admin.quotas.set_project(sandbox.project_id, None, stream_limit=1)
+    answer = site.open_watch(sandbox, ann)
+    assert refused(answer) == "project"
+    assert isinstance(answer, Answer)
+    assert b"A tenant_admin can raise it." in answer.body
+    opened(site.open_watch(other, ben))
+
+
 @pytest.mark.parametrize("end", ["close", "cut"])
 def test_a_connection_that_ends_makes_room_for_the_next(site: Site, end: str) -> None:
     token = site.sandbox.bearer("project_viewer")

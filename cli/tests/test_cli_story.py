@@ -134,6 +134,18 @@ def test_several_allocations_are_watched_together(operator: Any, fleet: str, pro
     assert states == {"released"}
 
 
+def test_an_operator_limits_the_streams_of_a_project(operator: Any, project: str) -> None:
+    assert operator("quota", "set", "-p", project, "--streams", "12").code == 0
+    shown = operator("quota", "show", "-p", project)
+    assert "at most 12 at one api process" in shown.out
+    tenant = json.loads(operator("projects", "show", project, "-o", "json").out)["tenant_id"]
+    changed = operator("quota", "set", "--tenant", tenant, "--streams", "20", "-o", "json")
+    assert (changed.code, json.loads(changed.out)["stream_limit"]) == (0, 20)
+    beyond = operator("quota", "set", "-p", project, "--streams", "21")
+    assert (beyond.code, "quota_beyond_tenant" in beyond.err) == (5, True)
+    assert operator("quota", "set", "-p", project, "--streams", "0").code == 2
+
+
 def test_refusals_tell_what_to_do_and_end_with_their_code(operator: Any, project: str, sku: str) -> None:
     odd = operator("allocations", "create", "-p", project, "--sku", sku, "--gpus", "7")
     assert (odd.code, "sku_not_offered" in odd.err) == (5, True)

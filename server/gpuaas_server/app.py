@@ -147,8 +147,8 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.terminals = RelayServer(platform)
     app.state.log_readers = LogReaders(platform.settings.log_readers_per_host)
     app.state.log_delivery = LogDelivery(platform, app.state.log_readers, app.state.terminals)
-    app.state.streams = StreamLimits(platform.settings)
-    app.state.gate = IdentityGate(platform, app.state.agent_gate)
+    app.state.gate = gate = IdentityGate(platform, app.state.agent_gate)
+    app.state.streams = StreamLimits(platform.settings, gate.stream_quota)
     install_problem_handlers(app)
     add_routes(app.router, *(noun.router for noun in NOUNS), identity.well_known, status_router)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]

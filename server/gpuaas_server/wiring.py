@@ -1,11 +1,12 @@
 """Connects the hooks of the nouns, once, before a process serves or works: what a noun calls in the nouns above it."""
 
 from gpuaas_server.access import service as access
-from gpuaas_server.admission.hooks import ConsentHooks, consent_hooks
+from gpuaas_server.admission.hooks import ConsentHooks, QuotaHooks, consent_hooks, quota_hooks
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.hooks import AllocationHooks, allocation_hooks
 from gpuaas_server.allocations.host_changes import announce_host_change
 from gpuaas_server.artifacts.hooks import ArtifactHooks, artifact_hooks
+from gpuaas_server.capacity import service as capacity
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.hooks import ControllerHooks, VersionHooks, controller_hooks, version_hooks
 from gpuaas_server.controllers import service as controllers
@@ -23,6 +24,7 @@ async def _host_gone(tx: Tx, allocation_id: str, reason: str) -> None:
 
 def connect_hooks() -> None:
     consent_hooks.connect(ConsentHooks(consented_apps=controllers.consented_apps))
+    quota_hooks.connect(QuotaHooks(stream_quota=capacity.stream_quota))
     tenant_hooks.connect(TenantHooks(tenant_created=controllers.tenant_created))
     controller_hooks.connect(
         ControllerHooks(

@@ -26,6 +26,12 @@ UnprovenGpus = Annotated[
     int | None,
     typer.Option("--unproven-gpus", min=0, help="Maximum number of released GPUs that are not proven clean."),
 ]
+Streams = Annotated[
+    int | None,
+    typer.Option(
+        "--streams", min=1, help="Maximum number of open watches, long polls and terminals at one api process."
+    ),
+]
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -44,9 +50,10 @@ def set_(
     artifacts: Artifacts = None,
     artifact_bytes: ArtifactBytes = None,
     unproven_gpus: UnprovenGpus = None,
+    streams: Streams = None,
 ) -> None:
     """Set limits. Limits that you do not name stay."""
-    if limit is None and artifacts is None and artifact_bytes is None and unproven_gpus is None:
+    if all(one is None for one in (limit, artifacts, artifact_bytes, unproven_gpus, streams)):
         raise CommandFailed("usage", "No limit was given.", "Give one; see `gpuaas quota set --help`.", ExitCode.USAGE)
     gpus = _read(session, project, tenant).gpu_limit if limit is None else _gpus(limit)
     size = None if artifact_bytes is None else _bytes(artifact_bytes)
@@ -58,6 +65,7 @@ def set_(
             artifact_limit=artifacts,
             artifact_byte_limit=size,
             unproven_gpu_limit=unproven_gpus,
+            stream_limit=streams,
         )
     else:
         changed = client.quotas.set_project(
@@ -66,6 +74,7 @@ def set_(
             artifact_limit=artifacts,
             artifact_byte_limit=size,
             unproven_gpu_limit=unproven_gpus,
+            stream_limit=streams,
         )
     _print(session, changed)
 
@@ -102,4 +111,5 @@ def _print(session: Session, quota: Quota) -> None:
         ("GPUs not proven clean", quota.unproven_gpus, quota.unproven_gpu_limit),
     ]
     card = [(name, f"{used} of {'no limit' if most is None else most}") for name, used, most in rows]
-    print_card(session, quota, [*card, ("Of", quota.scope_id)])
+    streams = ("Streams", f"at most {quota.stream_limit} at one api process")
+    print_card(session, quota, [*card, streams, ("Of", quota.scope_id)])

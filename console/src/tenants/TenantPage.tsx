@@ -100,6 +100,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
                 "Unproven GPUs",
                 quota.data && `${quota.data.unproven_gpus} of ${quota.data.unproven_gpu_limit}`,
               ],
+              ["Streams", quota.data && `at most ${quota.data.stream_limit} at one api process`],
             ]}
           />
         </Panel>

@@ -25,8 +25,8 @@ const RENAMED = {
   properties: { name: { type: "string", minLength: 1, maxLength: 100 } },
 };
 
-function limited(label: string, help: string) {
-  return { type: "integer", minimum: 0, "x-ui": { label, help } };
+function limited(label: string, help: string, minimum = 0) {
+  return { type: "integer", minimum, "x-ui": { label, help } };
 }
 
 const LIMIT = {
@@ -38,6 +38,11 @@ const LIMIT = {
     unproven_gpu_limit: limited(
       "Unproven GPU limit",
       "GPUs of releases that are not proven clean. At the limit, the tenant gets no more allocations. Empty: no change.",
+    ),
+    stream_limit: limited(
+      "Stream limit",
+      "Open watches, long polls and terminals at one api process. Empty: no change.",
+      1,
     ),
   },
 };
@@ -140,7 +145,7 @@ function limitOf(value: unknown): number | null {
 
 /** Empty limits do not change, except that of GPUs, where empty means no limit. */
 function limitsOf(values: Record<string, unknown>) {
-  const given = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit"]
+  const given = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit", "stream_limit"]
     .map((name) => [name, limitOf(values[name])] as const)
     .filter(([, value]) => value !== null);
   return { gpu_limit: limitOf(values.gpu_limit), ...Object.fromEntries(given) };

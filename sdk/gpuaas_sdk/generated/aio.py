@@ -2051,6 +2051,7 @@ class QuotasCalls(Calls):
         *,
         artifact_byte_limit: int | None = None,
         artifact_limit: int | None = None,
+        stream_limit: int | None = None,
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
@@ -2063,6 +2064,7 @@ class QuotasCalls(Calls):
                 {
                     "artifact_byte_limit": artifact_byte_limit,
                     "artifact_limit": artifact_limit,
+                    "stream_limit": stream_limit,
                     "unproven_gpu_limit": unproven_gpu_limit,
                 },
             ),
@@ -2077,6 +2079,7 @@ class QuotasCalls(Calls):
         *,
         artifact_byte_limit: int | None = None,
         artifact_limit: int | None = None,
+        stream_limit: int | None = None,
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
@@ -2089,6 +2092,7 @@ class QuotasCalls(Calls):
                 {
                     "artifact_byte_limit": artifact_byte_limit,
                     "artifact_limit": artifact_limit,
+                    "stream_limit": stream_limit,
                     "unproven_gpu_limit": unproven_gpu_limit,
                 },
             ),

@@ -1870,6 +1870,8 @@ class Quota(Resource):
     unproven_gpu_limit: int | None = None
     # GPUs that were released but are out of use until they are proven clean, without those that only wait for a lost host. At the limit no new allocation is possible.
     unproven_gpus: int = 0
+    # Largest number of open streams (watches, long polls, terminals, followed logs, exports) at one api process. Each process counts for itself, so what is open is not shown. A project without a limit of its own has the platform's default for projects.
+    stream_limit: int = 0
     # Grows with every change. In quotes, it is the value for `If-Match`.
     generation: int = 0
 

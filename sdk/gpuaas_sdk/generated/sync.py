@@ -2035,6 +2035,7 @@ class QuotasCalls(Calls):
         *,
         artifact_byte_limit: int | None = None,
         artifact_limit: int | None = None,
+        stream_limit: int | None = None,
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
@@ -2047,6 +2048,7 @@ class QuotasCalls(Calls):
                 {
                     "artifact_byte_limit": artifact_byte_limit,
                     "artifact_limit": artifact_limit,
+                    "stream_limit": stream_limit,
                     "unproven_gpu_limit": unproven_gpu_limit,
                 },
             ),
@@ -2061,6 +2063,7 @@ class QuotasCalls(Calls):
         *,
         artifact_byte_limit: int | None = None,
         artifact_limit: int | None = None,
+        stream_limit: int | None = None,
         unproven_gpu_limit: int | None = None,
         generation: int | None = None,
     ) -> Quota:
@@ -2073,6 +2076,7 @@ class QuotasCalls(Calls):
                 {
                     "artifact_byte_limit": artifact_byte_limit,
                     "artifact_limit": artifact_limit,
+                    "stream_limit": stream_limit,
                     "unproven_gpu_limit": unproven_gpu_limit,
                 },
             ),

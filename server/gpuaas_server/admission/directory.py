@@ -1,5 +1,5 @@
-"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants, projects and
-consents to controllers.
+"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants, projects,
+consents to controllers, and limits of streams.
 
 A change of any of them wakes the topic `identity`, which empties the cache of every process; a lost wake-up is made up for
 by the 10 s after which anything is read again.
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from gpuaas_server.admission.hooks import consent_hooks
+from gpuaas_server.admission.hooks import consent_hooks, quota_hooks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import (
     TOPIC,
@@ -27,6 +27,7 @@ from gpuaas_server.identity.service import (
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.quotas import StreamQuota
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.service import CallTarget
@@ -73,6 +74,7 @@ class Directory:
         self.projects = Cache(self._read_project)
         self.tenants = Cache(self._read_tenant)
         self.consents = Cache(self._read_consents)  # by service account, tenant and project, with blanks between
+        self.stream_quotas = Cache(self._read_stream_quota)  # by tenant and project, with a blank between
         self.sessions = Cache(self._read_session)  # by the digest of the cookie's secret, in hexadecimal
         self._tokens: dict[str, Claims] = {}
         self._keys: dict[str, tuple[Ed25519PublicKey, datetime | None]] = {}
@@ -102,6 +104,7 @@ class Directory:
         self.projects.forget()
         self.tenants.forget()
         self.consents.forget()
+        self.stream_quotas.forget()
         self.sessions.forget()
         self._keys_read_at = -REMEMBERED_SECONDS
 
@@ -147,6 +150,11 @@ class Directory:
         account_id, tenant_id, project_id = place.split(" ")
         async with self._platform.database.connection(PLATFORM) as connection:
             return await consent_hooks().consented_apps(connection, account_id, tenant_id, project_id) or None
+
+    async def _read_stream_quota(self, place: str) -> StreamQuota | None:
+        tenant_id, project_id = place.split(" ")
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await quota_hooks().stream_quota(connection, tenant_id, project_id)
 
     async def _read_session(self, digest: str) -> BrowserSessionRow | None:
         async with self._platform.database.connection(PLATFORM) as connection:

@@ -38,6 +38,7 @@ from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 from gpuaas_server.kernel.ids import is_id
+from gpuaas_server.kernel.quotas import StreamQuota
 from gpuaas_server.projects.service import CallTarget
 
 _READS = ("GET", "HEAD")
@@ -130,6 +131,10 @@ class IdentityGate:
     async def principal_of(self, token: str, shown: ShownCertificate) -> Principal:
         """Tell whose token it is, for callers who sent it in another way than this API's header (the registry's)."""
         return await self._authenticate_token(token, shown)
+
+    async def stream_quota(self, tenant_id: str, project_id: str) -> StreamQuota:
+        """Return the limits of streams that are set for a tenant and a project of it."""
+        return await self._directory.stream_quotas.get(f"{tenant_id} {project_id}") or StreamQuota()
 
     async def _authenticate_token(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
         """Return the principal of a token, if the token is genuine and nothing has ended it since.

@@ -1,10 +1,11 @@
-"""What the gate asks of the noun that knows consents: which apps a controller may serve in a project that is not its own."""
+"""What the gate asks of nouns above it: which apps a controller may serve in a project that is not its own, and quotas."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.hooks import Hook
+from gpuaas_server.kernel.quotas import StreamQuota
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,12 @@ class ConsentHooks:
 
 
 consent_hooks: Hook[ConsentHooks] = Hook("consent_hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaHooks:
+    # By tenant and project.
+    stream_quota: Callable[[Connection, str, str], Awaitable[StreamQuota]]
+
+
+quota_hooks: Hook[QuotaHooks] = Hook("quota_hooks")

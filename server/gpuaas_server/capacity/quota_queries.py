@@ -5,14 +5,26 @@ from collections.abc import Mapping, Sequence
 from gpuaas_server.capacity.rows import QuotaRefusal, QuotaRow
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.deferred_writes import DeferredWrites
-from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value
+from gpuaas_server.kernel.quotas import StreamQuota
+from gpuaas_server.kernel.rows import columns_of, fetch_one, fetch_optional, fetch_value
 
 _QUOTA = columns_of(QuotaRow)
-LIMITS = ("gpu_limit", "artifact_limit", "artifact_byte_limit", "unproven_gpu_limit")
+LIMITS = ("gpu_limit", "artifact_limit", "artifact_byte_limit", "unproven_gpu_limit", "stream_limit")
 
 
 async def quota_show(connection: Connection, scope_id: str) -> QuotaRow | None:
     return await fetch_optional(connection, QuotaRow, f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s", (scope_id,))
+
+
+async def stream_quota(connection: Connection, tenant_id: str, project_id: str) -> StreamQuota:
+    """Return the limits of streams that are set for the project and for its tenant, in one read."""
+    return await fetch_one(
+        connection,
+        StreamQuota,
+        "SELECT (SELECT stream_limit FROM quotas WHERE scope_id = %s) AS project,"
+        " (SELECT stream_limit FROM quotas WHERE scope_id = %s) AS tenant",
+        (project_id, tenant_id),
+    )
 
 
 async def quota_lock(connection: Connection, scope_id: str) -> QuotaRow | None:

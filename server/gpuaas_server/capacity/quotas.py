@@ -6,10 +6,12 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import quota_queries as queries
 from gpuaas_server.capacity.rows import QuotaRow
 from gpuaas_server.capacity.schemas import Quota, QuotaSet
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import RequireMatch, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.quotas import RAISED_BY
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 
@@ -17,7 +19,6 @@ _DETAILS = {
     "artifacts": "The {scope}'s quota is {limit} artifacts, {used} are in use, and {wanted} more was asked for.",
     "artifact_bytes": "The {scope}'s quota is {limit} bytes of artifacts, {used} are in use, and {wanted} more were asked for.",
 }
-RAISED_BY = {"tenant": "platform_admin", "project": "tenant_admin"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,13 @@ def tenant_defaults(settings: Settings) -> dict[str, int]:
         "artifact_limit": settings.quota_artifacts,
         "artifact_byte_limit": settings.quota_artifact_bytes,
         "unproven_gpu_limit": settings.quota_unproven_gpus,
+        "stream_limit": settings.streams_per_tenant,
     }
+
+
+def project_defaults(settings: Settings) -> dict[str, int]:
+    """Return the defaults of projects. A project has no limit of its own of anything else."""
+    return {"stream_limit": settings.streams_per_project}
 
 
 async def quota_show(connection: Connection, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
@@ -44,8 +51,8 @@ async def quota_show(connection: Connection, settings: Settings, scope_id: str, 
 
 def _quota(row: QuotaRow | None, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
     shown = fields_of(row or QuotaRow(scope_id))
-    if scope_id == tenant_id:
-        shown |= {name: most for name, most in tenant_defaults(settings).items() if shown[name] is None}
+    defaults = tenant_defaults(settings) if scope_id == tenant_id else project_defaults(settings)
+    shown |= {name: most for name, most in defaults.items() if shown[name] is None}
     return Quota(**shown)
 
 
@@ -57,6 +64,8 @@ async def quota_set(
     if scope_id != tenant_id:
         await _require_within_tenant(tx.connection, settings, tenant_id, limits)
     before, row = await _store(tx, scope_id, tenant_id, limits, require_match)
+    if "stream_limit" in limits:
+        tx.wakeups.add(identity.TOPIC)  # the gate of each process caches the limits of streams
     project_id = scope_id if scope_id != tenant_id else None
     action = "project_quota_set" if project_id else "tenant_quota_set"
     details: dict[str, object] = {"before": {name: getattr(before, name) for name in limits}, "after": limits}
@@ -67,8 +76,8 @@ async def quota_set(
 async def _require_within_tenant(
     connection: Connection, settings: Settings, tenant_id: str, limits: Mapping[str, int | None]
 ) -> None:
-    """Refuse limits of artifacts and unproven releases beyond the tenant's. GPUs are not compared: the tenant's limit counts
-    anyway.
+    """Refuse limits of artifacts, unproven releases and streams beyond the tenant's. GPUs are not compared: the tenant's
+    limit counts anyway.
     """
     tenant = await quota_show(connection, settings, tenant_id, tenant_id)
     for name in tenant_defaults(settings):

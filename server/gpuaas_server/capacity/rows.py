@@ -140,6 +140,7 @@ class QuotaRow:
     artifact_bytes_used: int = 0
     unproven_gpu_limit: int | None = None
     unproven_gpus: int = 0
+    stream_limit: int | None = None
     generation: int = 0
 
 

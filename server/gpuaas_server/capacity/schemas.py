@@ -174,6 +174,11 @@ class Quota(BaseModel):
         description="GPUs that were released but are out of use until they are proven clean, without those that only wait for"
         " a lost host. At the limit no new allocation is possible."
     )
+    stream_limit: int = Field(
+        description="Largest number of open streams (watches, long polls, terminals, followed logs, exports) at one api"
+        " process. Each process counts for itself, so what is open is not shown. A project without a limit of its own has"
+        " the platform's default for projects."
+    )
     generation: Generation
 
 
@@ -187,6 +192,10 @@ class QuotaSet(Body):
         default=None, description="Null: the default. Absent: unchanged."
     )
     unproven_gpu_limit: Count | None = Field(default=None, description="Null: the default. Absent: unchanged.")
+    stream_limit: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        default=None,
+        description="Largest number of open streams at one api process. Null: the default. Absent: unchanged.",
+    )
 
 
 __all__ = [

@@ -9,6 +9,7 @@ import orjson
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, quota_queries
 from gpuaas_server.capacity.placement import Claim, PlacementRequest, claim
+from gpuaas_server.capacity.quota_queries import stream_quota
 from gpuaas_server.capacity.quotas import ArtifactUse, artifact_bytes_exceeded, count_artifacts
 from gpuaas_server.capacity.rows import ClaimedSlot, SlotRow
 from gpuaas_server.capacity.scheduler import Placement
@@ -53,6 +54,7 @@ __all__ = [
     "slot_summary",
     "slots_enable_withheld",
     "slots_mark",
+    "stream_quota",
 ]
 
 log = logging.getLogger(__name__)

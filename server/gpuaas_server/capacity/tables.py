@@ -164,6 +164,8 @@ quotas = sa.Table(
     # GPUs that were released and are out of use, because it is not proven that they are clean.
     sa.Column("unproven_gpu_limit", sa.Integer),
     sa.Column("unproven_gpus", sa.Integer, nullable=False, server_default="0"),
+    # Each api process counts the open streams in memory. NULL: the platform's default, also of a project.
+    sa.Column("stream_limit", sa.Integer),
     sa.CheckConstraint("gpus_used >= 0", name="quotas_not_negative"),
     sa.CheckConstraint(
         "artifacts_used >= 0 AND artifact_bytes_used >= 0 AND unproven_gpus >= 0", name="quotas_none_negative"

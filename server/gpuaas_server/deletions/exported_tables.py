@@ -125,7 +125,7 @@ PROJECT_TABLES = (
         "quota",
         "quotas",
         "scope_id, gpu_limit, gpus_used, artifact_limit, artifacts_used, artifact_byte_limit, artifact_bytes_used,"
-        " unproven_gpu_limit, unproven_gpus",
+        " unproven_gpu_limit, unproven_gpus, stream_limit",
         "scope_id = %(place)s",
         ("scope_id",),
     ),

@@ -88,8 +88,12 @@ class Settings(ArtifactSettings):
         ge=1,
         description="Largest number of watches, long polls and terminals of one caller at one api process.",
     )
-    streams_per_project: int = Field(default=1024, ge=1, description="The same for all callers of one project.")
-    streams_per_tenant: int = Field(default=2048, ge=1, description="The same for all callers of one tenant.")
+    streams_per_project: int = Field(
+        default=1024, ge=1, description="The same for all callers of one project whose quota does not set it."
+    )
+    streams_per_tenant: int = Field(
+        default=2048, ge=1, description="The same for all callers of one tenant whose quota does not set it."
+    )
     tenant_changes_per_second: float = Field(
         default=5.0,
         gt=0,

@@ -52,7 +52,7 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
         return await viewer.may_be_there(platform, now.scope, now.caller, now.actor, row)
 
     owner = StreamOwner(admission.actor.id, project_id, admission.caller.tenant_id)
-    with socket.app.state.streams.opened(owner, "terminal"):
+    async with socket.app.state.streams.opened(owner, "terminal"):
         await socket.accept()
         await viewer.watch(platform, socket.app.state.terminals, row, WebSocketChannel(socket), still_there)
 

@@ -159,9 +159,8 @@ class Call:
         if not seconds:
             yield
             return
-        with self.stream_limits.opened(self.stream_owner, "long_poll"):
-            async with ended_by_disconnect(self.request):
-                yield
+        async with self.stream_limits.opened(self.stream_owner, "long_poll"), ended_by_disconnect(self.request):
+            yield
 
     def require_match(self, generation: int) -> None:
         """Refuse a change that was prepared against another generation (If-Match)."""

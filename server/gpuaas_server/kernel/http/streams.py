@@ -1,12 +1,13 @@
 """Streams: watches, long polls and terminals. Each caller, project and tenant may have a limited number of them.
 
-Each api process counts for itself: with several, a caller may have as many at each. Node agents are not counted.
+The limits of projects and tenants are quotas, with settings as defaults; that of callers is a setting. Each api process
+counts for itself: with several, a caller may have as many at each. Node agents are not counted.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import field
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from gpuaas_server.kernel import metrics, tasks
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.quotas import RAISED_BY, StreamQuota
 from gpuaas_server.kernel.settings import Settings
 
 RETRY_SECONDS = "5"
@@ -35,16 +37,17 @@ class StreamLimits:
     """Counts the streams of one api process against their limits."""
 
     settings: Settings
+    read_quota: Callable[[str, str], Awaitable[StreamQuota]]  # by tenant and project; asked for each stream, so cached
     _open: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    @contextmanager
-    def opened(self, owner: StreamOwner, kind: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def opened(self, owner: StreamOwner, kind: str) -> AsyncIterator[None]:
         """Count a stream while it lives. It raises `too_many_streams` when one of its owners has too many."""
-        counted = self._counted(owner)
+        counted = await self._counted(owner)
         for (what, identifier), limit in counted:
             if self._open[what, identifier] >= limit:
                 metrics.streams_refused.labels(what).inc()
-                raise _too_many(what, limit)
+                raise _too_many(what, limit, self._open[what, identifier])
         for name, _ in counted:
             self._open[name] += 1
         metrics.streams.labels(kind).inc()
@@ -55,11 +58,13 @@ class StreamLimits:
             for name, _ in counted:
                 self._forget(name)
 
-    def _counted(self, owner: StreamOwner) -> list[tuple[tuple[str, str], int]]:
+    async def _counted(self, owner: StreamOwner) -> list[tuple[tuple[str, str], int]]:
+        settings = self.settings
+        quota = await self.read_quota(owner.tenant_id, owner.project_id) if owner.tenant_id else StreamQuota()
         limits = [
-            (("caller", owner.caller_id), self.settings.streams_per_caller),
-            (("project", owner.project_id), self.settings.streams_per_project),
-            (("tenant", owner.tenant_id), self.settings.streams_per_tenant),
+            (("caller", owner.caller_id), settings.streams_per_caller),
+            (("project", owner.project_id), quota.project or settings.streams_per_project),
+            (("tenant", owner.tenant_id), quota.tenant or settings.streams_per_tenant),
         ]
         return [(name, limit) for name, limit in limits if name[1]]
 
@@ -69,14 +74,14 @@ class StreamLimits:
             del self._open[name]
 
 
-def _too_many(what: str, limit: int) -> Problem:
-    whose = {"caller": "You have", "project": "The project has", "tenant": "The tenant has"}[what]
-    return Problem(
-        "too_many_streams",
-        f"{whose} {limit} streams open, which is the limit of the {what}.",
-        {"limit": what, "streams": limit},
-        {"Retry-After": RETRY_SECONDS},
-    )
+def _too_many(what: str, limit: int, used: int) -> Problem:
+    details: dict[str, object] = {"limit": what, "streams": limit, "used": used}
+    if what == "caller":
+        said = f"A caller may have {limit} streams, and you have {used} open."
+    else:
+        said = f"The {what}'s quota is {limit} streams, and {used} are open. A {RAISED_BY[what]} can raise it."
+        details |= {"quota": "streams", "scope": what, "raised_by": RAISED_BY[what]}
+    return Problem("too_many_streams", said, details, {"Retry-After": RETRY_SECONDS})
 
 
 class LimitedStream(StreamingResponse):
@@ -91,7 +96,7 @@ class LimitedStream(StreamingResponse):
         self._kind = kind
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._limits.opened(self._owner, self._kind):
+        async with self._limits.opened(self._owner, self._kind):
             await super().__call__(scope, receive, send)
 
 
