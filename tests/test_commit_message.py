@@ -119,7 +119,17 @@ def test_setup_leaves_a_hook_that_is_there_and_installs_none_for_ci(checkout: Pa
     assert "mine" in hook.read_text()
 
 
-def test_lint_checks_the_subjects_of_what_is_not_on_main_yet(checkout: Path) -> None:
+def test_setup_installs_the_hook_from_a_further_working_tree(checkout: Path) -> None:
+    run_in(checkout, "git", "add", "-A")
+    assert run_in(checkout, "git", "commit", "-q", "-m", "Add tools").returncode == 0
+    further = checkout.parent / "further"
+    assert run_in(checkout, "git", "worktree", "add", "-q", str(further), "-b", "further").returncode == 0
+    assert run_in(further, "tools/commit-hook").returncode == 0
+    assert (checkout / ".git/hooks/commit-msg").exists()
+    assert run_in(further, "git", "commit", "--allow-empty", "-m", "Added notes").returncode != 0
+
+
+def test_lint_checks_what_is_not_on_main_yet(checkout: Path) -> None:
     check = ["tools/commit-message", "--branch"]
     assert run_in(checkout, *check).returncode == 0  # what is on main stays as it is
     assert run_in(checkout, "git", "switch", "-q", "-c", "work").returncode == 0
@@ -129,6 +139,15 @@ def test_lint_checks_the_subjects_of_what_is_not_on_main_yet(checkout: Path) -> 
     assert found.returncode != 0
     assert "72 characters; it has 73" in found.stderr
     assert all(re.match("[0-9a-f]+: ", line) for line in found.stderr.splitlines())
+    (checkout / "notes.txt").write_text("one line\n" * 11)
+    run_in(checkout, "git", "add", "notes.txt")
+    assert run_in(checkout, "git", "commit", "-q", "-m", "Add notes").returncode == 0
+    assert "Say why in a body" in run_in(checkout, *check).stderr
+    assert run_in(checkout, "git", "commit", "-q", "--amend", "-m", "Add notes", "-m", "Why.").returncode == 0
+    assert "Say why in a body" not in run_in(checkout, *check).stderr
+    assert run_in(checkout, "git", "update-ref", "refs/remotes/origin/main", "HEAD").returncode == 0
+    assert run_in(checkout, *check).returncode == 0  # it is on main upstream
+    assert run_in(checkout, "git", "update-ref", "-d", "refs/remotes/origin/main").returncode == 0
     assert run_in(checkout, "git", "branch", "-D", "main").returncode == 0
     assert run_in(checkout, *check).returncode == 0  # nothing to compare with
 

@@ -1,5 +1,6 @@
 """The figures of decision 0031 are those of the tree: zeros exactly, counts that grow with the server nearly."""
 
+import ast
 import re
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -47,6 +48,7 @@ def test_the_order_holds_and_its_linter_file_stays_short(tool: ModuleType) -> No
         assert measured[name] == 0
     assert measured["imports past a noun's `service` and `schemas`"] == 0
     assert measured["functions that take or return a `DictRow`"] == 0
+    assert measured["row accesses by a string key, outside queries"] == 0
     assert measured["lines of `.importlinter` that are not empty"] <= LINTER_LINES
 
 
@@ -54,6 +56,25 @@ def test_a_cycle_is_found(tool: ModuleType) -> None:
     nouns = {"a": frozenset({"b"}), "b": frozenset({"c"}), "c": frozenset({"a"}), "d": frozenset({"a"})}
     assert tool._largest_cycle(nouns) == 3
     assert tool._largest_cycle({"a": frozenset({"b"}), "b": frozenset()}) == 0
+
+
+def test_hooks_and_their_functions_are_counted_once(tool: ModuleType) -> None:
+    wiring = """
+def connect_hooks():
+    a_hooks.connect(AHooks(ended=a.ended, gone=both))
+    b_hooks.connect(BHooks(ended=b.ended))
+"""
+    assert tool._connected_hooks(ast.parse(wiring)) == (2, 3)
+
+
+def test_functions_with_rows_and_reads_of_rows_are_counted(tool: ModuleType) -> None:
+    tree = ast.parse("""
+def taken(row: DictRow, *, other: int) -> int: return row["id"]
+async def returned(node_row) -> list[DictRow]: return node_row["id"] + self.row["id"]
+def neither(row: Row, name): "a DictRow"; return row[name], arrow["id"]
+""")
+    assert tool._count_dict_row_functions(tree) == 2
+    assert tool._count_row_keys(tree) == 3
 
 
 def test_a_figure_is_written_into_its_row_alone(tool: ModuleType) -> None:

@@ -1,6 +1,7 @@
 """Compares two contracts: what would make a correct client of the old one fail with the new one?
 
 Something that the client uses was removed or demands more, or a response is not what the old contract promised.
+The schema of the manifest and the codes of errors belong to the contract: manifests are sent, and clients match codes.
 """
 
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from gpuaas_server.schema_compatibility import Direction, Schema, SchemaComparison, resolve
 
 Document = dict[str, Any]
+Way = dict[str, frozenset[str]]  # to authenticate: scheme → scopes
 _METHODS = ("get", "put", "post", "patch", "delete", "head", "options", "trace")
 _PARAMETER_FORM = ("style", "explode", "allowReserved")
 
@@ -24,6 +26,15 @@ def breaking_changes(old: Document, new: Document) -> list[str]:
             else:
                 found += comparison.operation_breaks(name, _operation(methods, method), _operation(current, method))
     return sorted(dict.fromkeys(found))
+
+
+def manifest_breaks(old: Document, new: Document) -> list[str]:
+    """List what the schema of the manifest would refuse of a manifest that the old one accepts."""
+    return SchemaComparison(sender=old, receiver=new, direction="request").complaints(old, new, "manifest")
+
+
+def error_code_breaks(old: Document, new: Document) -> list[str]:
+    return [f"error code {code} was removed" for code in sorted(old.keys() - new.keys())]
 
 
 def _operation(methods: Document, method: str) -> Document:
@@ -51,9 +62,9 @@ class _ContractComparison:
         """List breaks: every way to authenticate that was enough must still be enough."""
         enough = _security(self._new, new)
         return [
-            f"{name}: {' and '.join(sorted(way)) or 'no credential'} is no longer enough"
+            f"{name}: {_way_text(way)} is no longer enough"
             for way in _security(self._old, old)
-            if not any(needed <= way for needed in enough)
+            if not any(_is_enough(needed, way) for needed in enough)
         ]
 
     def _parameter_breaks(self, name: str, old: Document, new: Document) -> list[str]:
@@ -84,16 +95,26 @@ class _ContractComparison:
 
     def _response_breaks(self, name: str, old: Document, new: Document) -> list[str]:
         before, after = old.get("responses", {}), new.get("responses", {})
-        found = [
-            f"{name}: response {status} was removed" for status in before.keys() - after.keys() if _is_success(status)
-        ]
-        found += [f"{name}: response {status} is new" for status in after.keys() - before.keys() if _is_success(status)]
+        gone, added = before.keys() - after.keys(), after.keys() - before.keys()
+        found = [f"{name}: response {status} was removed" for status in gone if _is_promised(status)]
+        found += [f"{name}: response {status} is new" for status in added if _is_promised(status)]
         for status in before.keys() & after.keys():
             where = f"{name}: response {status}"
             responses = resolve(self._old, before[status]), resolve(self._new, after[status])
-            gone = responses[0].get("headers", {}).keys() - responses[1].get("headers", {}).keys()
-            found += [f"{where}: header {header} was removed" for header in gone]
+            found += self._header_breaks(where, *responses)
             found += self._content_breaks("response", where, *responses)
+        return found
+
+    def _header_breaks(self, where: str, old: Document, new: Document) -> list[str]:
+        before, after = old.get("headers", {}), new.get("headers", {})
+        found = [f"{where}: header {header} was removed" for header in before.keys() - after.keys()]
+        for header in before.keys() & after.keys():
+            place = f"{where}: header {header}"
+            one, other = resolve(self._old, before[header]), resolve(self._new, after[header])
+            if one.get("required") and not other.get("required"):
+                found.append(f"{place}: it may be missing now")
+            found += self._responses.complaints(other.get("schema", {}), one.get("schema", {}), place)
+            found += self._content_breaks("response", place, one, other)
         return found
 
     def _content_breaks(self, direction: Direction, where: str, old: Document, new: Document) -> list[str]:
@@ -117,10 +138,19 @@ def _name_breaks(name: str, old: Document, new: Document) -> list[str]:
     return found
 
 
-def _security(document: Document, operation: Document) -> list[set[str]]:
-    """Return the ways to authenticate, each as the schemes that it needs together."""
+def _security(document: Document, operation: Document) -> list[Way]:
+    """Return the ways to authenticate, each as the schemes that it needs together, with their scopes."""
     ways = operation["security"] if "security" in operation else document.get("security", [])
-    return [set(way) for way in ways] or [set()]
+    return [{scheme: frozenset(scopes) for scheme, scopes in way.items()} for way in ways] or [{}]
+
+
+def _is_enough(needed: Way, given: Way) -> bool:
+    return all(scheme in given and scopes <= given[scheme] for scheme, scopes in needed.items())
+
+
+def _way_text(way: Way) -> str:
+    schemes = (f"{scheme} ({', '.join(sorted(way[scheme]))})" if way[scheme] else scheme for scheme in sorted(way))
+    return " and ".join(schemes) or "no credential"
 
 
 def _parameters(document: Document, operation: Document) -> dict[str, Document]:
@@ -133,5 +163,6 @@ def _body(document: Document, operation: Document) -> Document:
     return resolve(document, operation.get("requestBody", {}))
 
 
-def _is_success(status: str) -> bool:
-    return status.startswith("2")
+def _is_promised(status: str) -> bool:
+    """Tell whether a response is one that clients count on: a success or a redirect."""
+    return status.startswith(("2", "3"))

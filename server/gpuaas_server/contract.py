@@ -1,17 +1,18 @@
 """The generated files: contract/ and the parts of docs/reference/ that come from code. CI refuses stale files and breaks.
 
 A release is a promise: its contract is kept in contract/released/<version>/ (tools/release-contract), and no later contract
-may break its clients. What was never released may change.
+may break its clients, refuse its manifests or drop its error codes. What was never released may change.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fastapi import FastAPI
 
 from gpuaas_server.app import build_app
 from gpuaas_server.catalog.manifest_schema import schema_text
-from gpuaas_server.compatibility import Document, breaking_changes
+from gpuaas_server.compatibility import Document, breaking_changes, error_code_breaks, manifest_breaks
 from gpuaas_server.identity.policy_document import render_policy
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database
@@ -19,6 +20,13 @@ from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.kernel.settings import Settings, settings_reference
 from gpuaas_server.kernel.wakeups import Wakeups
+
+# What a release keeps, and what finds the breaks between it and its successor.
+RELEASED: dict[str, Callable[[Document, Document], list[str]]] = {
+    "openapi.json": breaking_changes,
+    "app-manifest.schema.json": manifest_breaks,
+    "error-codes.json": error_code_breaks,
+}
 
 
 def offline_app() -> FastAPI:
@@ -90,17 +98,22 @@ def write_contract(directory: Path) -> None:
 
 def check_contract(directory: Path) -> list[str]:
     """List the files that are out of date, and the releases that the contract would break."""
-    complaints = []
-    for name, text in generated_files().items():
+    complaints, files = [], generated_files()
+    for name, text in files.items():
         path = directory / name
         if not path.exists() or path.read_text() != text:
             complaints.append(f"{name} is out of date; run `make contract` and commit it")
-    return complaints + broken_releases(directory, openapi_document())
+    return complaints + broken_releases(directory, {name: json.loads(files[f"contract/{name}"]) for name in RELEASED})
 
 
-def broken_releases(directory: Path, document: Document) -> list[str]:
+def broken_releases(directory: Path, current: Mapping[str, Document]) -> list[str]:
+    """List what breaks users of a release. `current` has the documents of today by the names of their files."""
     found = []
-    for released in sorted((directory / "contract" / "released").glob("*/openapi.json")):
-        broken = breaking_changes(json.loads(released.read_text()), document)
-        found += [f"breaks clients of release {released.parent.name}: {change}" for change in broken]
+    for release in sorted(path for path in (directory / "contract" / "released").glob("*") if path.is_dir()):
+        for name, breaks in RELEASED.items():
+            if not (release / name).exists():
+                found.append(f"release {release.name} does not keep {name}")
+                continue
+            broken = breaks(json.loads((release / name).read_text()), current[name])
+            found += [f"breaks users of release {release.name}: {change}" for change in broken]
     return found

@@ -21,10 +21,29 @@ FIELDS = {
     "chip": {"type": "string"},
     "owner": {"anyOf": [{"$ref": "#/components/schemas/Owner"}, {"type": "null"}]},
     "tags": {"type": "array", "items": {"$ref": "#/components/schemas/Tag"}},
+    "size": {"type": "string", "enum": ["s", "xl"]},
+    "weight": {"type": "integer", "enum": [1, 20]},
+    "limit": {"type": "integer", "default": 20},
+    "food": {
+        "oneOf": [{"$ref": "#/components/schemas/Dry"}, {"$ref": "#/components/schemas/Wet"}],
+        "discriminator": {
+            "propertyName": "form",
+            "mapping": {"dry": "#/components/schemas/Dry", "wet": "#/components/schemas/Wet"},
+        },
+    },
     "labels": {"type": "object", "additionalProperties": {"type": "string"}},
     "breeder": {"allOf": [{"$ref": "#/components/schemas/Owner"}, {"properties": {"vet": {"type": "boolean"}}}]},
 }
-CONTRACT = {
+FOODS = {
+    name: {
+        "type": "object",
+        "properties": {"form": {"const": name.lower()}, "sort": {"type": "string"}},
+        "required": ["form"],
+    }
+    for name in ("Dry", "Wet")
+}
+WAYS = [{"bearer": []}, {"cookie": []}, {"oauth": ["pets"]}]
+CONTRACT: Document = {
     "paths": {
         "/pets/{id}": {
             "parameters": [
@@ -33,7 +52,7 @@ CONTRACT = {
             "post": {
                 "operationId": "pet_create",
                 "x-call": "pets.create",
-                "security": [{"bearer": []}, {"cookie": []}],
+                "security": WAYS,
                 "parameters": [{"in": "query", "name": "sort", "schema": {"enum": ["name", "age"], "type": "string"}}],
                 "requestBody": {"content": {JSON: {"schema": {"$ref": "#/components/schemas/PetCreate"}}}},
                 "responses": {
@@ -41,6 +60,7 @@ CONTRACT = {
                         "headers": {"ETag": {"schema": {"type": "string"}}},
                         "content": {JSON: {"schema": {"$ref": "#/components/schemas/Pet"}}},
                     },
+                    "307": {},
                     "409": {"content": {JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}},
                 },
             },
@@ -48,6 +68,7 @@ CONTRACT = {
     },
     "components": {
         "schemas": {
+            **FOODS,
             "Owner": OWNER,
             "Tag": TAG,
             "Pet": {"type": "object", "properties": FIELDS, "required": ["kind", "owner"]},
@@ -61,10 +82,12 @@ POST: Place = (*PATH, "post")
 SORT: Place = (*POST, "parameters", 0)
 ID: Place = (*PATH, "parameters", 0, "schema")
 ANSWER: Place = (*POST, "responses", "201")
+HEADERS: Place = (*ANSWER, "headers")
 SCHEMAS: Place = ("components", "schemas")
 TAKEN: Place = (*SCHEMAS, "PetCreate", "properties")
 GIVEN: Place = (*SCHEMAS, "Pet", "properties")
 ANY_OWNER = {"anyOf": [{"$ref": "#/components/schemas/Owner"}, {"type": "null"}, {"type": "string"}]}
+NEEDS_KEY = {"type": "array", "items": {"type": "object", "required": ["key"]}}
 NEEDS_AGE = {"properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
 
@@ -88,6 +111,11 @@ BREAKS: list[tuple[str, Place, Any]] = [
     ("POST /pets/{id}: operationId changed to pet_make", (*POST, "operationId"), "pet_make"),
     ("POST /pets/{id}: clients would call it pets.make", (*POST, "x-call"), "pets.make"),
     ("POST /pets/{id}: cookie is no longer enough", (*POST, "security"), [{"bearer": []}]),
+    (
+        "POST /pets/{id}: oauth (pets) is no longer enough",
+        (*POST, "security", 2),
+        {"oauth": ["pets", "owners"]},
+    ),
     ("POST /pets/{id}: cookie is no longer enough", (*POST, "security", 1), {"cookie": [], "token": []}),
     # parameters
     ("POST /pets/{id}: parameter query/sort was removed", SORT, GONE),
@@ -96,7 +124,7 @@ BREAKS: list[tuple[str, Place, Any]] = [
     (
         "POST /pets/{id}: parameter header/Why is new and required",
         (*PATH, "parameters"),
-        [CONTRACT["paths"]["/pets/{id}"]["parameters"][0], {"in": "header", "name": "Why", "required": True}],  # type: ignore[index]
+        [CONTRACT["paths"]["/pets/{id}"]["parameters"][0], {"in": "header", "name": "Why", "required": True}],
     ),
     ("POST /pets/{id}: parameter query/sort: ['age'] is no longer accepted", (*SORT, "schema", "enum"), ["name"]),
     ("POST /pets/{id}: parameter path/id: maxLength is 20 now", (*ID, "maxLength"), 20),
@@ -109,7 +137,13 @@ BREAKS: list[tuple[str, Place, Any]] = [
     # answers
     ("POST /pets/{id}: response 201 was removed", ANSWER, GONE),
     ("POST /pets/{id}: response 202 is new", (*POST, "responses", "202"), {}),
-    ("POST /pets/{id}: response 201: header ETag was removed", (*ANSWER, "headers"), {}),
+    ("POST /pets/{id}: response 307 was removed", (*POST, "responses", "307"), GONE),
+    ("POST /pets/{id}: response 201: header ETag was removed", HEADERS, {}),
+    (
+        "POST /pets/{id}: response 201: header ETag: integer may be returned now",
+        (*HEADERS, "ETag", "schema", "type"),
+        "integer",
+    ),
     (f"POST /pets/{{id}}: response 201: {JSON} was removed", (*ANSWER, "content"), {"text/plain": {}}),
     ("schema Problem (response).code: it may be missing now", (*SCHEMAS, "Problem", "required"), []),
     # what is taken
@@ -138,7 +172,39 @@ BREAKS: list[tuple[str, Place, Any]] = [
         {"type": "integer"},
     ),
     ("schema PetCreate (request).breeder.age: it is required now", (*TAKEN, "breeder", "allOf", 1), NEEDS_AGE),
+    ("schema PetCreate (request).size: ['xl'] is no longer accepted", (*TAKEN, "size", "maxLength"), 1),
+    ("schema PetCreate (request).size: ['xl'] is no longer accepted", (*TAKEN, "size", "pattern"), "^.$"),
+    ("schema PetCreate (request).size: ['s', 'xl'] is no longer accepted", (*TAKEN, "size", "format"), "uuid"),
+    ("schema PetCreate (request).weight: [1] is no longer accepted", (*TAKEN, "weight", "minimum"), 2),
+    (
+        "schema PetCreate (request).size: ['xl'] is no longer accepted",
+        (*TAKEN, "size"),
+        {"type": "string", "maxLength": 1},
+    ),
+    (
+        "schema PetCreate (request).tags[].key: it is required now",
+        (*TAKEN, "tags"),
+        {"allOf": [NEEDS_KEY, {"items": {"$ref": "#/components/schemas/Tag"}}]},
+    ),
+    (
+        "schema PetCreate (request).chip: string is no longer accepted",
+        (*TAKEN, "chip"),
+        {"allOf": [{"type": "integer"}, {"type": "string"}]},
+    ),
+    (
+        "schema PetCreate (request).chip: pattern is ('^a', '^b') now",
+        (*TAKEN, "chip"),
+        {"allOf": [{"type": "string", "pattern": "^a"}, {"pattern": "^b"}]},
+    ),
+    (
+        "schema PetCreate (request).food: discriminator changed",
+        (*TAKEN, "food", "discriminator", "mapping"),
+        {"dry": "#/components/schemas/Wet", "wet": "#/components/schemas/Dry"},
+    ),
+    ("schema PetCreate (request).limit: the default is no longer 20", (*TAKEN, "limit", "default"), 50),
+    ("schema PetCreate (request).limit: the default is no longer 20", (*TAKEN, "limit", "default"), GONE),
     # what is given
+    ("schema Pet (response).born: ['c'] may be returned now", (*GIVEN, "born"), {"const": "c"}),
     ("schema Pet (response).kind: it may be missing now", (*SCHEMAS, "Pet", "required"), ["owner"]),
     ("schema Pet (response).chip: it was removed", (*GIVEN, "chip"), GONE),
     ("schema Pet (response).kind: ['fox'] may be returned now", (*GIVEN, "kind", "enum"), ["cat", "dog", "fox"]),
@@ -178,7 +244,16 @@ ADDITIONS: list[tuple[str, Place, Any]] = [
     ("a path", ("paths", "/owners"), {"get": {"responses": {}}}),
     ("a method", (*PATH, "get"), {"operationId": "pet_show", "responses": {}}),
     ("an optional parameter", (*POST, "parameters", 0, "description"), "how"),
-    ("another way to authenticate", (*POST, "security"), [{"bearer": []}, {"cookie": []}, {"token": []}]),
+    ("another way to authenticate", (*POST, "security"), [*WAYS, {"token": []}]),
+    ("a scope less", (*POST, "security", 2), {"oauth": []}),
+    ("an enum within a new bound", (*TAKEN, "weight", "maximum"), 20),
+    ("an enum that fits a new pattern", (*TAKEN, "size", "pattern"), "^[a-z]+$"),
+    ("a bound of an enum that is given", (*GIVEN, "size", "maxLength"), 1),
+    ("a format of an enum that is given", (*GIVEN, "size", "format"), "letters"),
+    ("a default where there was none", (*TAKEN, "chip", "default"), "none"),
+    ("another default of what is given", (*GIVEN, "limit", "default"), 50),
+    ("a type, said twice", (*TAKEN, "limit"), {"allOf": [{"type": "integer"}, {"type": "number"}], "default": 20}),
+    ("a header of narrower type", (*HEADERS, "ETag", "schema", "enum"), ["a"]),
     ("no credential needed any more", (*POST, "security"), []),
     ("a refusal more", (*POST, "responses", "404"), {}),
     ("a refusal less", (*POST, "responses", "409"), GONE),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from gpuaas_server.calls import call_of
 from gpuaas_server.catalog import manifest
 from gpuaas_server.catalog.schemas import MANIFEST
 from gpuaas_server.compatibility import breaking_changes
-from gpuaas_server.contract import broken_releases, check_contract, offline_app, openapi_document
+from gpuaas_server.contract import RELEASED, broken_releases, check_contract, offline_app, openapi_document
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.kernel.errors import CATALOGUE
@@ -32,16 +33,47 @@ def test_the_committed_contract_is_what_the_code_says() -> None:
     assert check_contract(REPOSITORY) == []
 
 
-def test_a_broken_release_is_named_with_what_breaks_it(document: dict[str, Any], tmp_path: Path) -> None:
-    assert broken_releases(REPOSITORY, document) == []
-    for version, gone in (("0.1.0", None), ("0.2.0", "/api/v1/colours")):
-        released = copy.deepcopy(document)
-        if gone is not None:
-            released["paths"][gone] = {"get": {"operationId": "colour_list", "responses": {}}}
-        folder = tmp_path / "contract" / "released" / version
-        folder.mkdir(parents=True)
-        (folder / "openapi.json").write_text(json.dumps(released))
-    assert broken_releases(tmp_path, document) == ["breaks clients of release 0.2.0: GET /api/v1/colours was removed"]
+def current() -> dict[str, Any]:
+    return {name: json.loads((REPOSITORY / "contract" / name).read_text()) for name in RELEASED}
+
+
+def keep_release(root: Path, version: str, documents: dict[str, Any]) -> None:
+    folder = root / "contract" / "released" / version
+    folder.mkdir(parents=True)
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document))
+
+
+def test_a_broken_release_is_named_with_what_breaks_it(tmp_path: Path) -> None:
+    assert broken_releases(REPOSITORY, current()) == []
+    keep_release(tmp_path, "0.1.0", current())
+    assert broken_releases(tmp_path, current()) == []
+    old = current()
+    old["openapi.json"]["paths"]["/api/v1/colours"] = {"get": {"operationId": "colour_list", "responses": {}}}
+    old["app-manifest.schema.json"]["properties"]["colour"] = {"type": "string"}
+    old["app-manifest.schema.json"]["$defs"]["port"]["maximum"] = 70_000
+    old["error-codes.json"]["colour_unknown"] = old["error-codes.json"]["conflict"]
+    keep_release(tmp_path, "0.2.0", old)
+    assert broken_releases(tmp_path, current()) == [
+        "breaks users of release 0.2.0: GET /api/v1/colours was removed",
+        "breaks users of release 0.2.0: schema port (request): maximum is 65535 now",
+        "breaks users of release 0.2.0: manifest.colour: it was removed",
+        "breaks users of release 0.2.0: error code colour_unknown was removed",
+    ]
+
+
+def test_a_release_that_lacks_a_part_of_its_contract_is_refused(tmp_path: Path) -> None:
+    keep_release(tmp_path, "0.1.0", {name: one for name, one in current().items() if name != "error-codes.json"})
+    assert broken_releases(tmp_path, current()) == ["release 0.1.0 does not keep error-codes.json"]
+
+
+def test_a_release_keeps_the_whole_contract(tmp_path: Path) -> None:
+    kept = tmp_path / "contract" / "released"
+    subprocess.run([str(REPOSITORY / "tools" / "release-contract"), str(kept)], check=True, timeout=120)
+    [release] = kept.iterdir()
+    assert {path.name for path in release.glob("*.json")} == set(RELEASED)
+    assert {name: json.loads((release / name).read_text()) for name in RELEASED} == current()
+    assert broken_releases(tmp_path, current()) == []
 
 
 def test_what_clients_call_an_operation_follows_from_its_name() -> None:

@@ -140,7 +140,7 @@ class Context:
     @property
     def old_member(self) -> ControllerMember | None:
         """In `replace`, the member that is replaced."""
-        return self._find_member(self.operation.member_id) if self.operation.kind == "replace" else None
+        return self._find_member(self.operation.member_id) if self.operation.new_member_id is not None else None
 
     @property
     def new_member(self) -> ControllerMember | None:

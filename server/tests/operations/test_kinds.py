@@ -13,6 +13,8 @@ from gpuaas_server.instances import machine
 from gpuaas_server.kernel import operation_kinds as kinds
 from gpuaas_server.kernel.operation_kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
 
+REPOSITORY = Path(__file__).parents[3]
+
 
 def test_every_instance_kind_has_a_policy_row_and_teardowns_stay_allowed_in_a_disabled_project() -> None:
     ending = {name for name in INSTANCE_KINDS if RULES[f"instance_{name}"].while_disabled}
@@ -45,7 +47,7 @@ def test_a_member_kind_says_what_a_request_for_it_takes(kind: str) -> None:
 
 
 def test_the_contract_publishes_what_clients_need_to_know_of_each_kind() -> None:
-    contract = json.loads((Path(__file__).parents[3] / "contract" / "openapi.json").read_text())
+    contract = json.loads((REPOSITORY / "contract" / "openapi.json").read_text())
     assert contract["x-operation-kinds"] == json.loads(json.dumps(kinds.published_kinds()))
     assert [kind["name"] for kind in contract["x-operation-kinds"]] == list(KINDS)
     for name in INSTANCE_KINDS:
@@ -60,17 +62,27 @@ def test_a_kind_that_takes_something_down_is_confirmed_first(kind: str) -> None:
     assert row.description.endswith(".")
 
 
-def test_kinds_are_named_in_no_condition_of_the_server() -> None:
+def test_kinds_are_named_in_no_condition_of_server_sdk_and_command() -> None:
     """What distinguishes a kind is a column of the table; a condition on its name would be a second list."""
-    named = re.compile(r"(kind|_name)\)? (==|!=|in|not in) \(?(\"(" + "|".join(KINDS) + r")\",? ?)+\)?")
-    found = [
-        f"{path.name}: {line.strip()}"
-        for path in sorted(Path(machine.__file__).parent.glob("*.py"))
+    assert find_conditions("server/gpuaas_server", "sdk/gpuaas_sdk", "sdk/generator", "cli/gpuaas_cli") == [
+        # The bodies of these requests differ, and so do the functions that read them.
+        'server/gpuaas_server/instances/members.py: if body.kind == "add":',
+        'server/gpuaas_server/instances/members.py: elif body.kind == "replace":',
+    ]
+
+
+def find_conditions(*folders: str) -> list[str]:
+    """Find lines that compare a kind with the name of one."""
+    named = re.compile(
+        r"(kind|_name|verb)(\.name)?\)? (==|!=|in|not in) [({\[]?(\"(" + "|".join(KINDS) + r")\",? ?)+[)}\]]?"
+    )
+    return [
+        f"{path.relative_to(REPOSITORY)}: {line.strip()}"
+        for folder in folders
+        for path in sorted((REPOSITORY / folder).rglob("*.py"))
         for line in path.read_text().splitlines()
         if named.search(line)
     ]
-    # The bodies of these requests differ, and so do the functions that read them.
-    assert found == ['members.py: if body.kind == "add":', 'members.py: elif body.kind == "replace":']
 
 
 @pytest.mark.parametrize("kind", KINDS)
