@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -80,7 +80,7 @@ class Driver(Protocol):
     def probe_target(self, allocation_id: str) -> ProbeTarget:
         """Return where the probes of an allocation go that this host serves."""
 
-    def log_files(self, allocation_id: str) -> RootedFiles:
+    def log_files(self, allocation_id: str) -> ConfinedFiles:
         """Return the files of an allocation that this host serves, as its first process sees them; for its journal."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
