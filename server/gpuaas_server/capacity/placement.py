@@ -29,7 +29,7 @@ class PlacementRequest:
     sku: str  # its id or name
     gpu_count: int | None  # a SKU with one count needs none named
     count: int = 1
-    given_back: int = (
+    gpus_released: int = (
         0  # GPUs of the same scopes that the transaction gives back: only the rest must fit into the quota
     )
 
@@ -142,4 +142,4 @@ def _count_against_quota(tx: Tx, request: PlacementRequest, gpus: int, unproven_
     `unproven_releases`, a tenant with too many GPUs that are not proven clean.
     """
     scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
-    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus - request.given_back, unproven_most)
+    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus - request.gpus_released, unproven_most)

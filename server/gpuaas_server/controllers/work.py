@@ -75,7 +75,7 @@ async def _waiting(
         apps = frozenset(await identity.apps_controlled(connection, caller.id))
     offered: Sequence[WaitingOperation] = ()
     if bound:
-        wanted = work_queries.WorkWanted(
+        wanted = work_queries.WorkQuery(
             identity.bound_apps(caller), poll.project_id, poll.without_tenants, EACH_TENANT, MOST_WORK
         )
         async with platform.database.connection(cross_tenant_scope(caller.id)) as connection:

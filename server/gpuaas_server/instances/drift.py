@@ -60,8 +60,8 @@ def drifted_members(status: str, members: Iterable[MemberRow], known: Container[
 
 
 def _drifted(member: MemberRow, known: Container[str]) -> DriftedMember | None:
-    away = member.host_gone or member.host_lost_since is not None or member.host_reported_at is not None
-    if away or member.leaving or member.operation_id is not None:
+    unreachable = member.host_gone or member.host_lost_since is not None or member.host_reported_at is not None
+    if unreachable or member.leaving or member.operation_id is not None:
         return None
     if member.status in ("failed", "degraded") and member.failure is not None:
         if member.failure["code"] not in MENDABLE and member.id not in known:

@@ -278,5 +278,5 @@ def bound_shape(shapes: Sequence[str | None]) -> str | None:
     return "mixed" if len(known) > 1 else next(iter(known), None)
 
 
-def counted(members: Sequence[MemberView]) -> dict[str, int]:
+def count_members(members: Sequence[MemberView]) -> dict[str, int]:
     return dict(sorted(Counter(member.status for member in members).items()))

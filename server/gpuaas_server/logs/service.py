@@ -209,7 +209,7 @@ def _microseconds(moment: datetime) -> int:
     return max(0, int(moment.timestamp() * 1_000_000))
 
 
-def following(query: LogQuery) -> LogQuery:
+def follow_query(query: LogQuery) -> LogQuery:
     """Return the query of a stream: after its cursor, from its time on, or with the newest lines first."""
     if query.cursor is not None or query.since is not None:
         return replace(query, follow=True, order="oldest", limit=MOST_LINES, until=None)

@@ -16,7 +16,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedAction:
     """The action that a request was admitted for. The gate leaves it on the request for a later refusal."""
 
     action: str
