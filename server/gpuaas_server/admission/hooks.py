@@ -1,4 +1,4 @@
-"""What the gate asks of the noun that knows consents: which apps a controller may serve in a project that is not its own."""
+"""Lets the gate ask the noun that knows consents which apps a controller may serve in a project that is not its own."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""How an allocation is created: one transaction claims its GPUs, writes its rows and enqueues the work of the reconciler."""
+"""Creates allocations: one transaction claims the GPUs, writes the rows and enqueues the work of the reconciler."""
 
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.hooks import NewGrants, allocation_hooks

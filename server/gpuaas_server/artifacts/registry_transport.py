@@ -1,4 +1,4 @@
-"""How requests reach a registry: here the platform's own, which takes tokens that the platform signs."""
+"""Carries requests to a registry: here the platform's own, which takes tokens that the platform signs."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping

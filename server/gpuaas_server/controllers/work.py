@@ -1,4 +1,4 @@
-"""What waits for a controller: in its own project, and in every tenant that consents to it."""
+"""Finds what waits for a controller: in its own project, and in every tenant that consents to it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

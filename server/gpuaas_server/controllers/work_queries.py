@@ -12,7 +12,7 @@ MOST_TENANTS = 1000  # that wait for one app at a time
 
 @dataclass(frozen=True, slots=True)
 class WorkQuery:
-    """What a controller asks for: work of these apps, outside of its own project, and not of these tenants."""
+    """Describes what a controller asks for: work of these apps, outside of its own project, and not of these tenants."""
 
     slugs: Sequence[str]
     own_project_id: str

@@ -1,4 +1,4 @@
-"""What an instance and its members become when an operation begins or ends, and how healthy that is: pure tables.
+"""Decides what an instance and its members become when an operation begins or ends, and how healthy that is: pure tables.
 
 created → starting → running → stopping → stopped
               ↓         ↓          ↓
@@ -145,7 +145,7 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the controller last said about health, if it is not too old."""
+    """Holds what the controller last said about health, if it is not too old."""
 
     status: str
     reasons: Sequence[ReasonDocument] = ()

@@ -1,4 +1,4 @@
-"""What a controller may count of an instance, and for which projects; `app_usage` keeps the counts."""
+"""Tells what a controller may count of an instance, and for which projects; `app_usage` keeps the counts."""
 
 from collections.abc import Mapping
 from datetime import datetime

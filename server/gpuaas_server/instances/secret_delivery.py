@@ -1,4 +1,4 @@
-"""How a controller reads an instance's secrets while it holds the lease of an operation: sealed to its key.
+"""Lets a controller read an instance's secrets while it holds the lease of an operation: sealed to its key.
 
 What reaches beyond the database (sealing, opening) happens outside transactions. First the values that are missing, or that
 a rotation is to replace, are made and kept; then all are opened and sealed; then it is recorded that they were read.
@@ -30,7 +30,7 @@ from gpuaas_server.secrets.service import PreparedSecret, SecretOwner, SecretRef
 
 @dataclass(frozen=True, slots=True)
 class SecretReader:
-    """Who reads the secrets of which operation."""
+    """Says who reads the secrets of which operation."""
 
     platform: Platform
     scope: Scope

@@ -1,4 +1,4 @@
-"""Which secrets an instance has, and which values are to be made. Pure, except that it draws random values."""
+"""Decides which secrets an instance has, and which values are to be made. Pure, except that it draws random values."""
 
 import secrets
 import string

@@ -29,7 +29,7 @@ ANSWER_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Which lines of a member somebody wants."""
+    """Describes which lines of a member somebody wants."""
 
     source: str | None = None
     since: datetime | None = None
@@ -42,7 +42,7 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What a read needs besides its query: who reads what, at which process."""
+    """Holds what a read needs besides its query: who reads what, at which process."""
 
     platform: Platform
     scope: Scope

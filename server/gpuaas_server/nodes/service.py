@@ -1,4 +1,4 @@
-"""What people do with nodes: look, rename, cordon, drain, retire, discover."""
+"""Does what people do with nodes: look, rename, cordon, drain, retire, discover."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -67,7 +67,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class ProofDecision:
-    """What becomes of the receipts that change, and how the teardown stands then."""
+    """Tells what becomes of the receipts that change, and how the teardown stands then."""
 
     steps: Sequence[tuple[ReceiptRow, Comparison | Retry]]
     verdict: ReceiptsVerdict

@@ -39,7 +39,7 @@ END_MESSAGES = {
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why a terminal ended. `exit_status` is set only when the shell ended by itself."""
+    """Says why a terminal ended. `exit_status` is set only when the shell ended by itself."""
 
     reason: str
     message: str
