@@ -27,7 +27,7 @@ def _keep_node_key() -> str | None:
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a step may use besides its spec."""
+    """Holds what a step may use besides its spec."""
 
     deadline: Deadline
     generation: int
@@ -41,7 +41,7 @@ class TaskContext:
 
 @dataclass(frozen=True)
 class SshTarget:
-    """How the agent itself logs in to an allocation by SSH. `command_prefix` runs ssh where the target can be reached."""
+    """Says how the agent itself logs in to an allocation by SSH. `command_prefix` runs ssh where the target can be reached."""
 
     address: str
     port: int

@@ -13,7 +13,7 @@ from gpuaas_agent.host.processes import Process
 
 
 class InspectionBaseline(Protocol):
-    """What existed when the allocation became active, and is therefore not left behind by an app."""
+    """Holds what existed when the allocation became active, and is therefore not left behind by an app."""
 
     def has_process(self, process: Process) -> bool: ...
 

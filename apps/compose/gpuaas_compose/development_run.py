@@ -35,7 +35,7 @@ _NOTICE = "This version was for development only."
 
 @dataclass(frozen=True, slots=True)
 class Development:
-    """Where and how the folder runs. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
+    """Says where and how the folder runs. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
 
     folder: Path
     allocations_by_name: Mapping[str, str]

@@ -11,7 +11,7 @@ from gpuaas_sdk.commands import CommandError, CommandSession
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Where and how the version is launched. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
+    """Says how the version is launched. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
 
     allocations_by_name: Mapping[str, str]
     inputs: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""What is counted for a member on its host: how long its container ran, and the counters that the manifest names; and what
+"""Says what is counted for a member on its host: how long its container ran, and the counters that the manifest names; and what
 the container says of its version. Pure.
 
 A program on the host counts, run by a timer beside the container's unit and whenever the unit ends. Its counts outlive
