@@ -1,4 +1,4 @@
-"""Root on a leased host plants all that is known here, at once; the next tenant on the same host finds nothing of it.
+"""Root on an allocated host plants all that is known here, at once; the next tenant on the same host finds nothing of it.
 
 One release is one wipe with a restart, so all tricks share it, and each has a test of its own. After that the second tenant
 does what can not be undone, and the host goes to nobody.

@@ -33,7 +33,7 @@ class Marker:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the agent could have chosen this marker: a forged record must not redirect a later write."""
+        """Tell whether the agent could have chosen this marker: a forged record must not redirect a later write."""
         places = (path.rpartition("/") for path in self.paths)
         return _MARKER_TEXT.fullmatch(self.text) is not None and all(
             _MARKER_FOLDER.fullmatch(folder) and name == f".gpuaas-{self.text[:12]}" for folder, _, name in places

@@ -1,4 +1,4 @@
-"""What a host claims about itself in heartbeats: its configuration, and the digest of its agent's program.
+"""Collects what a host claims about itself in heartbeats: its configuration, and the digest of its agent's program.
 
 The platform records claims only while the host has no tenant and is proven clean; a wipe restores what is recorded.
 """

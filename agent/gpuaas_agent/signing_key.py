@@ -1,4 +1,4 @@
-"""What the protocol needs from the node's key, wherever its private key is stored."""
+"""Declares what the protocol needs from the node's key, wherever its private key is stored."""
 
 from __future__ import annotations
 

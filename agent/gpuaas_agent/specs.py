@@ -53,7 +53,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class AccessSpec:
-    """Who may log in to an allocation, and how."""
+    """Says who may log in to an allocation, and how."""
 
     allocation_id: str
     shape: Shape

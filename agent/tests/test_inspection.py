@@ -15,10 +15,10 @@ import pytest
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.footprint import Footprint
 from gpuaas_agent.host import app_processes, inspection, processes
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.inspection import Depth, Inspection, InspectionCheck, wire
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
-from gpuaas_agent.host.rooted import RootedFiles
 
 ACCOUNTS = "root:x:0:0::/root:/bin/sh\ngpu:x:1000:1000::/home/gpu:/bin/sh\necho:x:991:991::/var/lib/echo:/bin/sh\n"
 
@@ -65,8 +65,8 @@ class SmallTarget:
     refused: list[tuple[int, int]] = field(default_factory=list)
 
     @property
-    def files(self) -> RootedFiles:
-        return RootedFiles(self.root)
+    def files(self) -> ConfinedFiles:
+        return ConfinedFiles(self.root)
 
     def processes(self) -> list[Process]:
         return self.running

@@ -13,10 +13,10 @@ import pytest
 
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.failures import SpecInvalid, TaskFailure
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.logs.journal import MOST_FILES, Journal, open_journal
 from gpuaas_agent.logs.lines import LONGEST_ENTRY, LONGEST_TEXT, parse_entry, read_entries
-from gpuaas_agent.logs.places import JournalBusy, Places
+from gpuaas_agent.logs.read_slots import JournalBusy, ReadSlots
 from gpuaas_agent.logs.registry import MOST_OF_ALLOCATION, LogRegistry
 from gpuaas_agent.logs.spec import LogSpec, parse_logs
 from gpuaas_agent.sim.sim_lines import after, lines_of, portion
@@ -119,7 +119,7 @@ def test_journal_files_are_opened_below_the_root_and_links_lead_nowhere_else(tmp
     os.mkfifo(journal / "system@2.journal")
     (root / "run/log").mkdir(parents=True)
     (root / "run/log/journal").symlink_to(outside)
-    with open_journal(RootedFiles(root)) as opened:
+    with open_journal(ConfinedFiles(root)) as opened:
         assert isinstance(opened, Journal)
         assert [os.read(one, 100) for one in opened.descriptors] == [b"own"]
 
@@ -131,28 +131,28 @@ def test_of_many_journal_files_the_one_that_is_written_and_the_newest_are_opened
     for number in range(2 * MOST_FILES):
         series = f"{1 - number % 2:032x}"  # a journal that began anew has another one, which says nothing of its age
         (journal / f"system@{series}-{number:016x}-{0x5000 + number:016x}.journal").write_text(str(number))
-    with open_journal(RootedFiles(tmp_path)) as opened:
+    with open_journal(ConfinedFiles(tmp_path)) as opened:
         found = [os.read(one, 100).decode() for one in opened.descriptors]
     assert found == ["now", *(str(number) for number in range(2 * MOST_FILES - 1, MOST_FILES, -1))]
 
 
 def test_an_allocation_has_one_place_and_who_waits_for_one_has_no_file_open(tmp_path: Path) -> None:
-    places = Places(2)
-    with places.taken("alc_1", 1.0):
-        with pytest.raises(JournalBusy), places.taken("alc_1", 0.01):
+    slots = ReadSlots(2)
+    with slots.acquire_slot("alc_1", 1.0):
+        with pytest.raises(JournalBusy), slots.acquire_slot("alc_1", 0.01):
             pass
-        with places.taken("alc_2", 0.01), pytest.raises(JournalBusy), places.taken("alc_3", 0.01):
+        with slots.acquire_slot("alc_2", 0.01), pytest.raises(JournalBusy), slots.acquire_slot("alc_3", 0.01):
             pass
-        with places.taken("alc_3", 0.01):
+        with slots.acquire_slot("alc_3", 0.01):
             pass
     opened: list[str] = []
     registry = LogRegistry(lambda _, __: {"watched": True})
 
-    def files() -> RootedFiles:
+    def files() -> ConfinedFiles:
         opened.append("files")
-        return RootedFiles(tmp_path)
+        return ConfinedFiles(tmp_path)
 
-    with registry._places.taken("alc_1", 1.0), pytest.raises(JournalBusy):
+    with registry._read_slots.acquire_slot("alc_1", 1.0), pytest.raises(JournalBusy):
         registry.read(parse_logs(SPEC), files, Deadline.after(0.2))
     assert not opened
     registry.read(parse_logs(SPEC), files, Deadline.after(5.0))
@@ -165,7 +165,7 @@ def test_followers_of_one_allocation_are_limited_and_a_release_ends_them(tmp_pat
 
     def follow(number: int, allocation_id: str = "alc_1") -> str:
         wanted: LogSpec = replace(spec, read_id=f"lgr_{number}", allocation_id=allocation_id)
-        return registry.read(wanted, lambda: RootedFiles(tmp_path), Deadline.after(10.0))
+        return registry.read(wanted, lambda: ConfinedFiles(tmp_path), Deadline.after(10.0))
 
     for number in range(MOST_OF_ALLOCATION):
         assert follow(number).endswith("followed")

@@ -131,7 +131,7 @@ def test_a_process_that_runs_another_content_or_a_removed_file_is_named(tmp_path
 
 def test_the_agents_own_process_is_judged_too() -> None:
     [own] = [process for process in processes.snapshot() if process.pid == os.getpid()]
-    assert [fault for _, fault in Programs({}).replaced([own])] == [
+    assert [fault for _, fault in Programs({}).find_replaced_programs([own])] == [
         f"runs {os.path.realpath(sys.executable)}, which was not there before"
     ]
 
@@ -308,8 +308,8 @@ def test_drives_that_no_check_reads_are_named(tmp_path: Path, monkeypatch: pytes
 def test_block_devices_are_not_compared_with_an_older_baseline_which_is_told() -> None:
     now = frozenset({"module a", "block device sda", kernel_state._WITH_BLOCK_DEVICES})
     assert kernel_state.differences(frozenset({"module a"}), now) == []
-    assert "the baseline is of an older agent" in kernel_state.unseen(frozenset({"module a"}))
-    assert "the baseline is of an older agent" not in kernel_state.unseen(now)
+    assert "the baseline is of an older agent" in kernel_state.describe_unreadable_state(frozenset({"module a"}))
+    assert "the baseline is of an older agent" not in kernel_state.describe_unreadable_state(now)
 
 
 def test_only_nodes_that_the_kernel_does_not_give_are_removed_from_dev(

@@ -29,7 +29,7 @@ _SUMMARY = 200  # characters of a tool's last line that are kept as evidence
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is published, and how it is checked before."""
+    """Describes what is published, and how it is checked before."""
 
     folder: Path
     artifact: Path  # a file as it is, or a folder that is packed

@@ -56,7 +56,7 @@ def effective(name: str, stored: str | None) -> tuple[str | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """What renews the short-lived token: a person's session, which expires, or a service account's secret."""
+    """Holds what renews the short-lived token: a person's session, which expires, or a service account's secret."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""Which component runs on which allocation, as people write it: COMPONENT=ALLOCATION, with commas for several."""
+"""Reads which component runs on which allocation, as people write it: COMPONENT=ALLOCATION, with commas for several."""
 
 from collections.abc import Sequence
 

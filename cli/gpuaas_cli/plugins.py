@@ -38,7 +38,7 @@ def _group_of(found: CommandSet) -> CommandGroup:
 
 @dataclass(frozen=True, slots=True)
 class PluginSession:
-    """What a function of another package gets of the session: a `CommandSession`."""
+    """Gives a function of another package the session: a `CommandSession`."""
 
     session: Session
 

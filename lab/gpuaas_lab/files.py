@@ -23,7 +23,7 @@ def used_stamp(folder: Path) -> Path:
 
 
 def used_lately(stamp: Path) -> bool:
-    """Whether the file was touched within the last day."""
+    """Tell whether the file was touched within the last day."""
     try:
         return time.time() - stamp.stat().st_mtime < KEPT_SECONDS
     except FileNotFoundError:

@@ -38,7 +38,7 @@ _NETWORK = {
 
 @dataclass(frozen=True)
 class Seed:
-    """What a cloud gives a new machine: the tenant's `user_data`, and `prepare`, commands of the cloud itself that run
+    """Holds what a cloud gives a new machine: the tenant's `user_data`, and `prepare`, commands of the cloud itself that run
     early in each boot.
     """
 
@@ -150,7 +150,7 @@ class Guest:
         return ["ssh", "-F", "none", "-i", str(self._key), *words, "-p", str(self.ports[SSH_PORT]), "root@127.0.0.1"]
 
     def _answers(self) -> bool:
-        """Whether somebody can log in."""
+        """Tell whether somebody can log in."""
         try:
             with socket.create_connection(("127.0.0.1", self.ports[SSH_PORT]), timeout=5) as connection:
                 if connection.recv(4) != b"SSH-":

@@ -135,7 +135,7 @@ class HostLayout:
 
     @property
     def plain_folders(self) -> Path:
-        """What is mounted over folders of the host that may not be on its overlay: one folder each, named by its path."""
+        """Return the mounts over folders of the host that may not be on its overlay: one folder each, named by its path."""
         return self.directory / "plain"
 
     def plain_folder(self, path: str) -> Path:

@@ -45,7 +45,7 @@ def _missing_kernel_parts() -> list[str]:
 
 
 def _has_overlay() -> bool:
-    """Whether the overlay module is loaded, or can be loaded by the first mount."""
+    """Tell whether the overlay module is loaded, or can be loaded by the first mount."""
     if "overlay" in Path("/proc/filesystems").read_text():
         return True
     modprobe = shutil.which("modprobe", path=_SEARCH_PATH)

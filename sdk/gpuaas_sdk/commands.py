@@ -28,7 +28,7 @@ class CommandSession(Protocol):
 
     @property
     def as_json(self) -> bool:
-        """Whether the output is for a program."""
+        """Tell whether the output is for a program."""
         ...
 
     def find_project(self, named: str | None) -> str:

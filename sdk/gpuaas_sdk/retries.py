@@ -1,4 +1,4 @@
-"""Which calls are retried, and after how long."""
+"""Decides which calls are retried, and after how long."""
 
 import random
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ class InstanceMemberTraits:
 
     @property
     def name(self) -> str:
-        """What people call the member: component/number, as in `worker/1`."""
+        """Return what people call the member: component/number, as in `worker/1`."""
         return f"{self.component_key}/{self.ordinal}"
 
 

@@ -1,4 +1,4 @@
-"""What clients call an operation: `x-call` in the contract, "group.method", so that every generated client has the same names.
+"""Names operations for clients: `x-call` in the contract, "group.method", so that every generated client has the same names.
 
 The rule reads an operation's name, `noun_verb`: `sku_list` is `skus.list`, and with a part of the noun between them
 `tenant_member_set` is `tenants.set_member`. Two operations of one name are one call, with or without the scope in the path.

@@ -1,4 +1,4 @@
-"""What a tenant who is root on a leased host plants, to be there when the next one comes.
+"""What a tenant who is root on an allocated host plants, to be there when the next one comes.
 
 Each trick has a command that plants it and one that looks whether it is there: the look succeeds on the host of the
 attacker, so that a trick that was never planted is noticed, and must fail on the host that the next tenant gets.

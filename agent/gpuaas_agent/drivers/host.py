@@ -30,9 +30,9 @@ from gpuaas_agent.host.baseline import (
     BaselineStore,
     observe,
 )
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.host_target import HostBaseline, HostTarget
 from gpuaas_agent.host.inspection import Inspection, wire
-from gpuaas_agent.host.rooted import RootedFiles
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -116,9 +116,9 @@ class HostDriver:
         addresses = (self._config.effective_address(), "127.0.0.1")
         return ProbeTarget(addresses, contextlib.nullcontext, units.is_active)
 
-    def log_files(self, allocation_id: str) -> RootedFiles:
+    def log_files(self, allocation_id: str) -> ConfinedFiles:
         self._ledger.require_served(allocation_id)
-        return RootedFiles(Path("/"))
+        return ConfinedFiles(Path("/"))
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

@@ -28,7 +28,7 @@ from gpuaas_agent.drivers.slice_target import SliceTarget
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, sshd, units
 from gpuaas_agent.host.checks import Check, Finding, check, wire
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -108,7 +108,7 @@ class LabContainerDriver:
 
         return ProbeTarget((record.address, "127.0.0.1"), slice_.network, is_unit_active)
 
-    def log_files(self, allocation_id: str) -> RootedFiles:
+    def log_files(self, allocation_id: str) -> ConfinedFiles:
         self._ledger.require_served(allocation_id)
         return SliceTarget(self._find(allocation_id), Deadline.after(10.0)).files
 

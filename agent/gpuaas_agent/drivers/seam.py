@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import Step
 from gpuaas_agent.probes.checks import ProbeTarget
@@ -27,7 +27,7 @@ def _keep_node_key() -> str | None:
 
 @dataclass(frozen=True)
 class TaskContext:
-    """What a step may use besides its spec."""
+    """Holds what a step may use besides its spec."""
 
     deadline: Deadline
     generation: int
@@ -41,7 +41,7 @@ class TaskContext:
 
 @dataclass(frozen=True)
 class SshTarget:
-    """How the agent itself logs in to an allocation by SSH. `command_prefix` runs ssh where the target can be reached."""
+    """Says how the agent itself logs in to an allocation by SSH. `command_prefix` runs ssh where the target can be reached."""
 
     address: str
     port: int
@@ -80,7 +80,7 @@ class Driver(Protocol):
     def probe_target(self, allocation_id: str) -> ProbeTarget:
         """Return where the probes of an allocation go that this host serves."""
 
-    def log_files(self, allocation_id: str) -> RootedFiles:
+    def log_files(self, allocation_id: str) -> ConfinedFiles:
         """Return the files of an allocation that this host serves, as its first process sees them; for its journal."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...

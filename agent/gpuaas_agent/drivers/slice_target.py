@@ -13,10 +13,10 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import mounts, ports, processes
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
 from gpuaas_agent.host.revocations import revoked_serials
-from gpuaas_agent.host.rooted import RootedFiles
 from gpuaas_agent.host.sshd import REVOKED
 
 _UNIT_SUFFIXES = (".service", ".scope", ".socket", ".timer", ".mount")
@@ -46,17 +46,17 @@ class SliceBaseline:
         return path in self.planted or any(layer.exists(path) for layer in self._layers)
 
     def has_same_file(self, path: str) -> bool:
-        now = RootedFiles(self.slice_.root).read(path)
+        now = ConfinedFiles(self.slice_.root).read(path)
         before = next((layer.read(path) for layer in self._layers if layer.exists(path)), None)
         return now is not None and now == before
 
     def has_user(self, name: str) -> bool:
-        text = RootedFiles(self.slice_.layer).read("/etc/passwd") or b""
+        text = ConfinedFiles(self.slice_.layer).read("/etc/passwd") or b""
         return any(line.partition(b":")[0] == name.encode() for line in text.splitlines())
 
     @property
-    def _layers(self) -> tuple[RootedFiles, RootedFiles]:
-        return RootedFiles(self.slice_.layer), RootedFiles(self.slice_.config.slice_base)
+    def _layers(self) -> tuple[ConfinedFiles, ConfinedFiles]:
+        return ConfinedFiles(self.slice_.layer), ConfinedFiles(self.slice_.config.slice_base)
 
     @cached_property
     def _live(self) -> dict[str, frozenset[str]]:
@@ -77,9 +77,9 @@ class SliceTarget:
         return SliceBaseline(self.slice_, self.planted)
 
     @property
-    def files(self) -> RootedFiles:
+    def files(self) -> ConfinedFiles:
         """The files as the slice's first process sees them, including its mounts."""
-        return RootedFiles(Path(f"/proc/{self._leader()}/root"))
+        return ConfinedFiles(Path(f"/proc/{self._leader()}/root"))
 
     def processes(self) -> list[Process]:
         leader = self._leader()

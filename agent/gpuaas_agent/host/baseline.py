@@ -36,7 +36,7 @@ _LARGEST_COPY = 4 << 20
 
 @dataclass(frozen=True)
 class LiveState:
-    """What runs on the host; read again after a proven wipe, when the files are known to be unchanged."""
+    """Holds what runs on the host; read again after a proven wipe, when the files are known to be unchanged."""
 
     boot_id: str
     instances: frozenset[str]

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 
 _PODMAN = ("overlay-containers", "vfs-containers")
 _IMAGES = ("overlay-images", "vfs-images")
@@ -22,14 +22,14 @@ class Container:
     name: str
 
 
-def on_record(files: RootedFiles, homes: Iterable[str]) -> list[Container]:
+def on_record(files: ConfinedFiles, homes: Iterable[str]) -> list[Container]:
     """Return the containers of the system's store and of each account's store."""
     stores = _stores(homes)
     found = {one for store in stores for driver in _PODMAN for one in _podman(files, f"{store}/{driver}")}
     return sorted(found | set(_docker(files)), key=lambda one: one.name)
 
 
-def named_images(files: RootedFiles, homes: Iterable[str]) -> list[str]:
+def named_images(files: ConfinedFiles, homes: Iterable[str]) -> list[str]:
     """Return the names of podman's images, such as `localhost/web:1`."""
     texts = (files.read(f"{store}/{driver}/images.json") for store in _stores(homes) for driver in _IMAGES)
     entries = [entry for text in texts if text for entry in _objects(json.loads(text))]
@@ -45,7 +45,7 @@ def _objects(value: object) -> list[dict[str, list[str]]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _podman(files: RootedFiles, folder: str) -> Iterator[Container]:
+def _podman(files: ConfinedFiles, folder: str) -> Iterator[Container]:
     text = files.read(f"{folder}/containers.json")
     entries = json.loads(text) if text else []
     for entry in entries if isinstance(entries, list) else []:
@@ -53,7 +53,7 @@ def _podman(files: RootedFiles, folder: str) -> Iterator[Container]:
             yield from (Container(str(entry.get("id")), str(name)) for name in entry.get("names") or [])
 
 
-def _docker(files: RootedFiles) -> Iterator[Container]:
+def _docker(files: ConfinedFiles) -> Iterator[Container]:
     for identifier in files.names(_DOCKER):
         text = files.read(f"{_DOCKER}/{identifier}/config.v2.json")
         raw = json.loads(text) if text else {}

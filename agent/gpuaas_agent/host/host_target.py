@@ -9,10 +9,10 @@ from pathlib import Path
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import manifest, mounts, ports, processes, units
 from gpuaas_agent.host.baseline import AgentFolders, Baseline
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
 from gpuaas_agent.host.revocations import revoked_serials
-from gpuaas_agent.host.rooted import RootedFiles
 from gpuaas_agent.host.sshd import REVOKED, ROOT
 
 
@@ -70,8 +70,8 @@ class HostTarget:
     deadline: Deadline
 
     @property
-    def files(self) -> RootedFiles:
-        return RootedFiles(ROOT)
+    def files(self) -> ConfinedFiles:
+        return ConfinedFiles(ROOT)
 
     def processes(self) -> list[Process]:
         return processes.others()

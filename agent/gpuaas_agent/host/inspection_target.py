@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
-from gpuaas_agent.host.rooted import RootedFiles
 
 
 class InspectionBaseline(Protocol):
-    """What existed when the allocation became active, and is therefore not left behind by an app."""
+    """Holds what existed when the allocation became active, and is therefore not left behind by an app."""
 
     def has_process(self, process: Process) -> bool: ...
 
@@ -36,7 +36,7 @@ class InspectionTarget(Protocol):
     def baseline(self) -> InspectionBaseline: ...
 
     @property
-    def files(self) -> RootedFiles: ...
+    def files(self) -> ConfinedFiles: ...
 
     def processes(self) -> list[Process]:
         """Return all processes except the kernel's, the agent's, and the target's first process."""

@@ -86,7 +86,7 @@ def may_load_modules(status: str) -> bool:
     return any(int(bound, 16) >> _CAP_SYS_MODULE & 1 for bound in bounds)
 
 
-def unseen(before: frozenset[str]) -> str:
+def describe_unreadable_state(before: frozenset[str]) -> str:
     """Describe which state of the kernel this host cannot read, or did not read for its baseline."""
     hidden = [] if _has_own_kernel() else ["modules and block devices (the kernel is shared with other hosts)"]
     if not os.access(_SETTINGS / "kernel/core_pattern", os.W_OK):

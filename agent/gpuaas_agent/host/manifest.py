@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def is_locked(self) -> bool:
-        """Whether it is immutable or append-only."""
+        """Tell whether it is immutable or append-only."""
         return self.attributes.startswith(_LOCKED)
 
     def same_but_content(self, other: Entry) -> bool:

@@ -29,7 +29,7 @@ class Mount:
 
     @property
     def is_another_view(self) -> bool:
-        """Whether it only shows a folder that is elsewhere, and cannot be written here. A subvolume is no view."""
+        """Tell whether it only shows a folder that is elsewhere, and cannot be written here. A subvolume is no view."""
         return self.read_only and self.root != "/" and self.kind != "btrfs"
 
     @property

@@ -27,7 +27,7 @@ class Programs:
     files: manifest.Manifest
     _digests: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def replaced(self, processes: Iterable[Process]) -> list[tuple[Process, str]]:
+    def find_replaced_programs(self, processes: Iterable[Process]) -> list[tuple[Process, str]]:
         """Return (process, fault) for processes that run a file that the host did not have before."""
         found = []
         for process in processes:

@@ -95,7 +95,7 @@ class Verifier:
         """Check all processes, including the first one and the agent, by the content of what they run."""
         left = processes.foreign(self.baseline.explains_process)
         running = processes.snapshot()
-        replaced = Programs(self.baseline.files).replaced(running)
+        replaced = Programs(self.baseline.files).find_replaced_programs(running)
         found = [process.describe() for process in left]
         return len(running), found + [f"{process.describe()} {fault}" for process, fault in replaced]
 
@@ -136,7 +136,7 @@ class Verifier:
         if before is None:
             raise NotExamined("the baseline of an older agent has no kernel state")
         now = kernel_state.observe(self.deadline)
-        found, unseen = kernel_state.differences(before, now), kernel_state.unseen(before)
+        found, unseen = kernel_state.differences(before, now), kernel_state.describe_unreadable_state(before)
         if unseen and not found:
             raise NotExamined(unseen)
         return len(now), found

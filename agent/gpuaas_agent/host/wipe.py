@@ -165,7 +165,7 @@ class Wiper:
 
     def end_replaced(self, deadline: Deadline) -> str:
         """End processes whose program differs from the restored file; their services restart with the right one."""
-        found = Programs(self.baseline.files).replaced(processes.snapshot())
+        found = Programs(self.baseline.files).find_replaced_programs(processes.snapshot())
         own = {process.pid for process in processes.others()}
         if any(process.pid == 1 for process, _ in found):
             commands.attempt(["systemctl", "daemon-reexec"], deadline.at_most(30))

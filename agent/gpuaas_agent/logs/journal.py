@@ -18,7 +18,7 @@ from typing import IO
 
 from gpuaas_agent.commands import ENVIRONMENT, Deadline
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.logs.lines import FIELDS, LogLine, parse_entry, read_entries
 from gpuaas_agent.logs.spec import LogSpec
 
@@ -65,7 +65,7 @@ class Portion:
 
 
 @contextmanager
-def open_journal(files: RootedFiles) -> Iterator[Journal]:
+def open_journal(files: ConfinedFiles) -> Iterator[Journal]:
     """Open the system journal's files; those of users are not an app's."""
     with ExitStack() as stack:
         found: list[int] = []
@@ -77,7 +77,7 @@ def open_journal(files: RootedFiles) -> Iterator[Journal]:
         yield Journal(tuple(found), tuple((mark.st_ino, mark.st_mtime_ns, mark.st_size) for mark in marks))
 
 
-def _paths(files: RootedFiles) -> list[str]:
+def _paths(files: ConfinedFiles) -> list[str]:
     folders = [f"{folder}/{machine}" for folder in FOLDERS for machine in files.names(folder)[:16]]
     paths = [f"{folder}/{name}" for folder in folders for name in files.names(folder) if _is_system(name)]
     return sorted(paths, key=_time, reverse=True)[:MOST_FILES]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from gpuaas_agent import log, wire
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.failures import DeadlineExceeded, TaskFailure
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 from gpuaas_agent.logs.journal import LOOK_SECONDS, Journal, Portion, Stamp, open_journal, read_news, read_page
-from gpuaas_agent.logs.places import JournalBusy, Places
+from gpuaas_agent.logs.read_slots import JournalBusy, ReadSlots
 from gpuaas_agent.logs.spec import MOST_LINES, LogSpec
 
 MOST_FOLLOWERS = 32  # on one host
@@ -26,7 +26,7 @@ UNREACHABLE_SECONDS = 30.0
 CLOSE_SECONDS = 8.0  # longer than one look takes
 
 Send = Callable[[str, dict[str, object]], dict[str, object]]  # (read id, portion) → the platform's answer
-Files = Callable[[], RootedFiles]  # of the allocation; raises TaskFailure when it does not run
+Files = Callable[[], ConfinedFiles]  # of the allocation; raises TaskFailure when it does not run
 
 
 @dataclass
@@ -42,7 +42,7 @@ class LogRegistry:
         self._lock = threading.Condition()
         self._followers: dict[str, Follower] = {}
         self._reading: Counter[str] = Counter()  # allocations whose files are open now, or will be in a moment
-        self._places = Places()
+        self._read_slots = ReadSlots()
 
     def read(self, spec: LogSpec, files: Files, deadline: Deadline) -> str:
         """Send one page, or begin to follow. Returns a detail for the record, without a word of the lines."""
@@ -77,7 +77,7 @@ class LogRegistry:
             self._reading[spec.allocation_id] += 1
         try:
             seconds = look.require("waiting for a place at the journal")
-            with self._places.taken(spec.allocation_id, seconds), open_journal(files()) as journal:
+            with self._read_slots.acquire_slot(spec.allocation_id, seconds), open_journal(files()) as journal:
                 yield journal
         finally:
             with self._lock:

@@ -21,7 +21,7 @@ CURSOR = re.compile(r"[a-z]=[0-9a-f]{1,40}(;[a-z]=[0-9a-f]{1,40}){1,9}")
 
 @dataclass(frozen=True)
 class LogSpec:
-    """Which lines somebody wants to read. Times are microseconds since the epoch; `since` is never before the member."""
+    """Says which lines somebody wants to read. Times are microseconds since the epoch; `since` is never before the member."""
 
     read_id: str
     ticket: str  # of the platform; it comes back with every portion

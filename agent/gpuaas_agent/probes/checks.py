@@ -24,7 +24,7 @@ _LONGEST_ANSWER = 200
 
 @dataclass(frozen=True)
 class ProbeTarget:
-    """Where an allocation's probes go. In the context `network`, the calling thread is in the allocation's network."""
+    """Says where an allocation's probes go. In the context `network`, the calling thread is in the allocation's network."""
 
     addresses: tuple[str, ...]
     network: Callable[[], AbstractContextManager[None]]

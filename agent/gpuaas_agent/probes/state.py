@@ -35,7 +35,7 @@ class ProbeState:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the probe has a state to report. It has none before its first run."""
+        """Tell whether the probe has a state to report. It has none before its first run."""
         return self.streak > 0
 
 

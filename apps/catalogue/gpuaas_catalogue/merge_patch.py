@@ -1,4 +1,4 @@
-"""How a variant says what differs from its app: a JSON merge patch (RFC 7396), in YAML or TOML.
+"""Applies what a variant says differs from its app: a JSON merge patch (RFC 7396), in YAML or TOML.
 
 A mapping is merged name by name, null removes a name, and anything else, such as a list, stands in place of the app's.
 """

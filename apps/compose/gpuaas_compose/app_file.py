@@ -55,7 +55,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a service offers to people; `port` is the container's."""
+    """Says what a service offers to people; `port` is the container's."""
 
     key: str
     service: str
@@ -68,7 +68,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class AppFile:
-    """What was understood of app.yaml. It is complete only if there are no faults."""
+    """Holds what was understood of app.yaml. It is complete only if there are no faults."""
 
     slug: str = ""
     display_name: str = ""

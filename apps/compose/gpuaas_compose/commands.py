@@ -105,10 +105,10 @@ def dev(
     if allocation is not None and place:
         raise CommandError("wrong_option", "--allocation and --place exclude each other.", "Leave one out.", usage=True)
     where = session.find_project(project)
-    places = _pairs("--place", place or [])
-    if not places:
-        places = {ONE_ALLOCATION: allocation or only_allocation(session, where)}
-    wanted = Development(folder, places, _inputs(set_), _secrets(secret_files), key, deadline)
+    allocations_by_name = _pairs("--place", place or [])
+    if not allocations_by_name:
+        allocations_by_name = {ONE_ALLOCATION: allocation or only_allocation(session, where)}
+    wanted = Development(folder, allocations_by_name, _inputs(set_), _secrets(secret_files), key, deadline)
     develop(session, where, wanted, one_allocation=not place)
 
 

@@ -29,7 +29,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ComposeFile:
-    """What was understood of the file. It is complete only if there are no faults."""
+    """Holds what was understood of the file. It is complete only if there are no faults."""
 
     services: tuple[Service, ...]
     faults: tuple[Fault, ...]
@@ -37,7 +37,7 @@ class ComposeFile:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What services of the file can refer to."""
+    """Holds what services of the file can refer to."""
 
     volumes: frozenset[str]
     secrets: frozenset[str]

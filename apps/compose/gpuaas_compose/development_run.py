@@ -35,10 +35,10 @@ _NOTICE = "This version was for development only."
 
 @dataclass(frozen=True, slots=True)
 class Development:
-    """Where and how the folder runs. `places` are allocations (ids or names) by their name in app.yaml."""
+    """Says where and how the folder runs. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
 
     folder: Path
-    places: Mapping[str, str]
+    allocations_by_name: Mapping[str, str]
     inputs: Mapping[str, object]
     secrets: Mapping[str, object] | None = field(default=None, repr=False)
     key: Path | None = None
@@ -68,7 +68,7 @@ class DevelopmentRun:
 
     def launch(self) -> None:
         """Bring the folder up, in the instance of an earlier run if there is one that fits."""
-        placement = placements_of(self.session, self.project_id, self.build.layout, self.wanted.places)
+        placement = placements_of(self.session, self.project_id, self.build.layout, self.wanted.allocations_by_name)
         there = self._find()
         if there is not None:
             self._take_over(there)
@@ -94,7 +94,7 @@ class DevelopmentRun:
                 self.remove()
             self.build, self.applied = build, False
             version = self._publish(build)
-            placement = placements_of(self.session, self.project_id, build.layout, self.wanted.places)
+            placement = placements_of(self.session, self.project_id, build.layout, self.wanted.allocations_by_name)
             self._say_outcome(self._bring_up(version, placement), what, start)
         except (GpuaasError, CommandError) as error:
             detail = error.message if isinstance(error, CommandError) else error.detail

@@ -31,7 +31,7 @@ _WITH_VALUE = ("-o", "--output", "-O", "-m", "--max-time", "-T", "-t", "--connec
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a test connects to."""
+    """Names what a test connects to."""
 
     port: int
     path: str | None

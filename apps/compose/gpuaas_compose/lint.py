@@ -19,7 +19,7 @@ COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-c
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """What a folder says: the app with its manifest, or the faults. There is a manifest exactly if there is no fault."""
+    """Holds what a folder says: the app with its manifest, or the faults. There is a manifest exactly if there is no fault."""
 
     faults: tuple[Fault, ...]
     app: AppFile | None = None

@@ -32,7 +32,7 @@ class Layout:
 
     @property
     def is_spread(self) -> bool:
-        """Whether the services are on more than one allocation."""
+        """Tell whether the services are on more than one allocation."""
         return len({self.allocation_of(service.name) for service in self.services}) > 1
 
     def is_needed_elsewhere(self, service: str) -> bool:

@@ -29,7 +29,7 @@ _SMOKE_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is published. Without a `smoke` command images that are not tested yet stay drafts, and so does the version."""
+    """Names what is published. Without `smoke`, images that are not tested yet stay drafts, and so does the version."""
 
     folder: Path
     reason: str

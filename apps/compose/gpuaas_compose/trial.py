@@ -11,9 +11,9 @@ from gpuaas_sdk.commands import CommandError, CommandSession
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Where and how the version is launched. `places` are allocations (ids or names) by their name in app.yaml."""
+    """Says how the version is launched. `allocations_by_name` are allocations (ids or names) by their name in app.yaml."""
 
-    places: Mapping[str, str]
+    allocations_by_name: Mapping[str, str]
     inputs: Mapping[str, object]
     secrets: Mapping[str, object] | None = field(default=None, repr=False)
     keep: bool = False
@@ -29,7 +29,7 @@ def run_trial(session: CommandSession, project_id: str, linted: Lint, trial: Tri
         app=app.slug,
         name=f"{app.slug}-trial",
         version=app.version,
-        placement_intent=placements_of(session, project_id, layout, trial.places),
+        placement_intent=placements_of(session, project_id, layout, trial.allocations_by_name),
         inputs=dict(trial.inputs),
         secrets=trial.secrets,
     )
@@ -54,15 +54,15 @@ def run_trial(session: CommandSession, project_id: str, linted: Lint, trial: Tri
 
 
 def placements_of(
-    session: CommandSession, project_id: str, layout: Layout, places: Mapping[str, str]
+    session: CommandSession, project_id: str, layout: Layout, allocations_by_name: Mapping[str, str]
 ) -> Sequence[Placement]:
-    """Put each service where its allocation is; `places` are ids or names of allocations by their name in app.yaml."""
+    """Put each service where its allocation is; the allocations are ids or names, by their name in app.yaml."""
     names = list(dict.fromkeys(str(layout.allocation_of(service.name)) for service in layout.services))
-    if set(names) != set(places):
+    if set(names) != set(allocations_by_name):
         wanted = " ".join(f"--place {name}=ALLOCATION" for name in names)
         raise CommandError("placement_missing", f"The app has the allocations {', '.join(names)}.", wanted, usage=True)
     known = list(session.client.allocations.list(project_id))
-    found = {name: _allocation_id(known, given) for name, given in places.items()}
+    found = {name: _allocation_id(known, given) for name, given in allocations_by_name.items()}
     return [
         Placement(component_key=service.name, allocation_id=found[str(layout.allocation_of(service.name))])
         for service in layout.services

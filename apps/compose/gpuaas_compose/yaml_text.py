@@ -114,7 +114,7 @@ def _hostile_at(text: str, position: int, file: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Anchored:
-    """What an anchor names: its value, how many nodes it has, and how deep it is."""
+    """Holds what an anchor names: its value, how many nodes it has, and how deep it is."""
 
     value: object
     nodes: int

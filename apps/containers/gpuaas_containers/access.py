@@ -1,4 +1,4 @@
-"""How people reach the members: the endpoints of the manifest, with the addresses of the hosts."""
+"""Tells how people reach the members: the endpoints of the manifest, with the addresses of the hosts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile
-from gpuaas_containers.unit_words import check_text
+from gpuaas_containers.unit_quoting import check_text
 from gpuaas_sdk.controller import AppSecret, Failed
 
 

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from gpuaas_containers import workload
 from gpuaas_containers.access import ReachableMember, access_bundle
 from gpuaas_containers.container_secrets import ContainerSecret, choose_secrets
-from gpuaas_containers.given_texts import may_have_secrets, without_given_texts
 from gpuaas_containers.gpu_assignment import claims_on, gpus_of_member
 from gpuaas_containers.gpu_devices import GpuDevices, choose_gpus
 from gpuaas_containers.host_meter import units_of
@@ -17,6 +16,7 @@ from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, image_of, read_profile
 from gpuaas_containers.readiness import awaited_components, readiness_probes
+from gpuaas_containers.redaction import may_have_secrets, redact_failure
 from gpuaas_containers.runtime_versions import version_of_containers, version_of_images
 from gpuaas_containers.services import has_services, in_start_order, other_hosts, reported_addresses
 from gpuaas_containers.usage import MeteredInstance, observe_counts
@@ -149,7 +149,7 @@ class Containers(AppController):
             async with ctx.step("start", member):
                 await workload.put_secrets(host, container)
                 started = workload.start(host, container, limit, restart=anew)
-                state = await without_given_texts(ctx, member, started)
+                state = await redact_failure(ctx, member, started)
                 if image.has_earlier:
                     await workload.forget_images(host, container)
                 if may_have_secrets(ctx):
@@ -177,13 +177,13 @@ class Containers(AppController):
             if probes:
                 async with ctx.step("ready", member):
                     ready = workload.await_ready(await ctx.host(member), _names(ctx, member), probes)
-                    await without_given_texts(ctx, member, ready)
+                    await redact_failure(ctx, member, ready)
 
         await _each([one for one in group if one.component_key in awaited], wait)
 
     async def _stop(self, ctx: Context, member: ControllerMember) -> None:
         async with ctx.step("stop", member):
-            await without_given_texts(ctx, member, workload.stop(await ctx.host(member), _names(ctx, member)))
+            await redact_failure(ctx, member, workload.stop(await ctx.host(member), _names(ctx, member)))
 
     async def _remove(self, ctx: Context, member: ControllerMember) -> None:
         manifests = (ctx.manifest, ctx.instance.version.manifest)
@@ -192,7 +192,7 @@ class Containers(AppController):
         async with ctx.step("remove", member):
             counts = counts_path(ctx.instance.id, member.id)
             removed = workload.remove(await ctx.host(member), _names(ctx, member), digests, counts)
-            await without_given_texts(ctx, member, removed)
+            await redact_failure(ctx, member, removed)
 
     async def _remove_rest(self, ctx: Context) -> None:
         """Remove what belongs to the instance and to no single member, on hosts where none of them is left."""
@@ -284,13 +284,13 @@ async def _describe_access(ctx: Context, leaving: Sequence[ControllerMember] = (
     for member in ctx.all_members:
         if member.id in gone or member.host_gone:
             continue
-        address = (await ctx.host(member)).address if member.id in here else _told_address(ctx, member)
+        address = (await ctx.host(member)).address if member.id in here else _reported_address(ctx, member)
         if isinstance(address, str):
             found.append(ReachableMember(member.component_key, member.ordinal, address))
     ctx.set_access(**access_bundle(ctx.manifest, found), **_runtime_version(ctx))
 
 
-def _told_address(ctx: Context, member: ControllerMember) -> object:
+def _reported_address(ctx: Context, member: ControllerMember) -> object:
     return _told_detail(ctx, member).get("address")
 
 

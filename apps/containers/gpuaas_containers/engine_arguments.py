@@ -9,7 +9,7 @@ from gpuaas_containers.gpu_devices import device_arguments, gpu_variables
 from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile
-from gpuaas_containers.unit_words import check_text
+from gpuaas_containers.unit_quoting import check_text
 
 ENGINE = "/usr/bin/podman"
 LABEL = "gpuaas.document"  # of a container: which document it was started with

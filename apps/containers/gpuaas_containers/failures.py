@@ -1,4 +1,4 @@
-"""Why a container does not run: a stable code, a sentence with what the host said, and what to do next."""
+"""Says why a container does not run: a stable code, a sentence with what the host said, and what to do next."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{1,62}")
 
 @dataclass(frozen=True, slots=True)
 class HostRefusal:
-    """What a host said in place of a result: cut, but longer than it is shown, so that hidden texts are found whole."""
+    """Holds what a host said in place of a result: cut, but longer than it is shown, so that hidden texts are found whole."""
 
     address: str
     code: str

@@ -16,7 +16,7 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class GpuClaim:
-    """How many GPUs of an allocation a member wants, and those that it has."""
+    """Counts the GPUs of an allocation that a member wants, and has those that it has been given."""
 
     member: str
     label: str  # for people

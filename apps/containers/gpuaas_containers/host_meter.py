@@ -1,4 +1,4 @@
-"""What is counted for a member on its host: how long its container ran, and the counters that the manifest names; and what
+"""Says what is counted for a member on its host: how long its container ran, and the counters that the manifest names; and what
 the container says of its version. Pure.
 
 A program on the host counts, run by a timer beside the container's unit and whenever the unit ends. Its counts outlive
@@ -14,7 +14,7 @@ from gpuaas_containers.engine_arguments import ENGINE
 from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import MeteredCounter
-from gpuaas_containers.unit_words import command_line
+from gpuaas_containers.unit_quoting import command_line
 from gpuaas_sdk.controller import counts_path
 
 CONTAINER_SECONDS, SECOND = "container_seconds", "second"

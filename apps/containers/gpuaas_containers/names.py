@@ -1,4 +1,4 @@
-"""What a member has on its host, by name. The platform derives the same names for the footprint from the instance's id."""
+"""Names what a member has on its host. The platform derives the same names for the footprint from the instance's id."""
 
 import hashlib
 from dataclasses import dataclass
@@ -72,12 +72,12 @@ class MemberNames:
 
     @property
     def pull_folder(self) -> str:
-        """Where the engine keeps what it downloads, while it pulls the member's image."""
+        """Return where the engine keeps what it downloads, while it pulls the member's image."""
         return f"{self.folder}/pull"
 
     @property
     def signature_path(self) -> str:
-        """Where the host keeps the signature of the member's image that it found good."""
+        """Return where the host keeps the signature of the member's image that it found good."""
         return f"{self.folder}/signature.json"
 
     def file(self, digest: str, unpack: bool) -> str:
@@ -100,7 +100,7 @@ class MemberNames:
 
     @property
     def secrets_folder(self) -> str:
-        """Where the host keeps the values that the container reads as files, each under the engine's name for it."""
+        """Return where the host keeps the values that the container reads as files, each under the engine's name for it."""
         return f"{self.folder}/secrets"
 
     def volume(self, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Which members others wait for, and the probes that say when they are ready. Pure.
+"""Decides which members others wait for, and which probes say when they are ready. Pure.
 
 The platform judges readiness when an operation is done. A component that others start after (`starts_after_ready`) must be
 ready in the middle of one: then its host runs the same probes for the controller.

@@ -1,4 +1,4 @@
-"""What a host says of a container, fit to be reported to the platform. Pure.
+"""Makes what a host says of a container fit to be reported to the platform. Pure.
 
 A host belongs to a tenant, who may answer anything: only facts that are known are passed on, each short and printable.
 """

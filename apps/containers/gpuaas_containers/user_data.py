@@ -19,7 +19,7 @@ from gpuaas_containers.engine_arguments import (
 )
 from gpuaas_containers.host_meter import meter_command, meter_files
 from gpuaas_containers.member_container import MemberContainer
-from gpuaas_containers.unit_words import command_line, one_line, quoted
+from gpuaas_containers.unit_quoting import command_line, one_line, quoted
 
 HEADER = "#cloud-config\n"
 RESTARTS = {"on_failure": "on-failure", "always": "always", "never": "no"}

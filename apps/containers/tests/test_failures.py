@@ -160,7 +160,7 @@ async def test_a_container_that_prints_its_secrets_tells_them_to_nobody(
         ("image_of", None),
     ):
         monkeypatch.setattr(f"gpuaas_containers.controller.{name}", lambda *_, value=value: value)
-    monkeypatch.setattr("gpuaas_containers.given_texts.read_profile", lambda *_: SimpleNamespace(answers=()))
+    monkeypatch.setattr("gpuaas_containers.redaction.read_profile", lambda *_: SimpleNamespace(answers=()))
     app, member, ctx = Containers(), SimpleNamespace(id="mem_1", component_key="web"), Operation(readable=readable)
     ctx.members = [member]  # type: ignore[attr-defined]
     if work == "stop":

@@ -13,7 +13,7 @@ from gpuaas_containers.gpu_devices import GpuDevices
 from gpuaas_containers.member_container import MemberContainer
 from gpuaas_containers.names import MemberNames
 from gpuaas_containers.profile import RuntimeProfile, read_profile
-from gpuaas_containers.unit_words import MAX_WORD
+from gpuaas_containers.unit_quoting import MAX_WORD
 from gpuaas_containers.user_data import HEADER, render_user_data
 from gpuaas_sdk.controller import AppSecret, Failed
 

@@ -18,7 +18,7 @@ class LoginHost:
 
 @dataclass(frozen=True, slots=True)
 class ProjectAccess:
-    """How members of one project use the cluster: their account, and an allocation from which they reach it."""
+    """Says how members of one project use the cluster: their account, and an allocation from which they reach it."""
 
     slug: str
     account: str

@@ -46,7 +46,7 @@ async def _read_ended_jobs(cluster: Cluster, since: int) -> list[EndedJob] | Non
 
 
 def usage_runtime(cluster: Cluster) -> dict[str, object]:
-    """What the health check continues from: the usage position, and the owners of current and former accounts."""
+    """Return what the health check continues from: the usage position, and the owners of current and former accounts."""
     before = cluster.ctx.instance.runtime or {}
     kept = {name: before[name] for name in (usage.FROM, "usage") if name in before}
     return {**kept, OWNERS: owners_of(cluster.projects, before)} if cluster.inputs.accounting else kept

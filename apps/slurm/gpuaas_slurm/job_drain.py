@@ -15,7 +15,7 @@ QUIET_SECONDS = 60.0  # requeued or cancelled jobs have ended by then
 
 @dataclass(frozen=True, slots=True)
 class JobPolicy:
-    """What happens to running jobs: `wait` for them, `requeue` or `cancel` them now, or requeue them at a `deadline`."""
+    """Says what happens to running jobs: `wait` for them, `requeue` or `cancel` them now, or requeue them at a `deadline`."""
 
     jobs: str
     seconds: int

@@ -58,7 +58,7 @@ def login(
         certificate_key_file=str(certificate_key.resolve()) if certificate_key else known.certificate_key_file,
     )
     session.server = session.configuration.server
-    name = service_account or username or _asked("E-mail")
+    name = service_account or username or _prompt("E-mail")
     secret = _secret(name, password_stdin)
     credentials: Credentials = (
         ServiceAccountCredentials(name, secret) if service_account else PasswordCredentials(name, secret)
@@ -153,7 +153,7 @@ def _secret(name: str, from_stdin: bool) -> str:
     return ask_secret(f"Password of {name}")
 
 
-def _asked(what: str) -> str:
+def _prompt(what: str) -> str:
     _need_terminal("Name the user as an argument.")
     return str(typer.prompt(what, err=True))
 

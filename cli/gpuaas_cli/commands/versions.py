@@ -23,7 +23,7 @@ AppArgument = Annotated[str, typer.Argument(help="App: slug or id.")]
 VersionArgument = Annotated[str, typer.Argument(help="Version, such as 1.2.0, or its id.")]
 
 
-def _found(session: Session, app: str, version: str, project: str | None) -> AppVersion:
+def _find_version(session: Session, app: str, version: str, project: str | None) -> AppVersion:
     where = project_id(session, project)
     return app_version(session.client, where, app_id(session.client, where, app), version)
 
@@ -38,14 +38,14 @@ def list_(session: Session, app: AppArgument, project: ProjectOption = None) -> 
 @group.verb("show")
 def show(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
     """Show a version; with --output json, its whole manifest."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     print_version(session, session.client.app_versions.show(found.project_id, found.app_id, found.id))
 
 
 @group.verb("trial")
 def trial(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
     """Let your project, and nobody else, launch a draft before its artifacts are active."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     print_list(session, [session.client.app_versions.trial(found.project_id, found.app_id, found.id)], VERSIONS)
 
 
@@ -67,7 +67,7 @@ def smoke(
     """Launch a version on your allocations, wait until it is ready, and remove it: the platform does this by itself. The
     outcome becomes smoke evidence of its artifacts. The command fails if the smoke launch fails.
     """
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     where = (found.project_id, found.app_id, found.id)
     intent = placement_of(session, found.project_id, places)
     inputs = {} if file is None else read_inputs(file)
@@ -82,7 +82,7 @@ def smoke(
 @group.verb("activate")
 def activate(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
     """Activate a draft, or promote a canary: new launches use it. Its artifact must be active."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, generation=found.generation)
     print_list(session, [moved], VERSIONS)
 
@@ -96,7 +96,7 @@ def canary(
     project: ProjectOption = None,
 ) -> None:
     """Give a version to a percentage of projects, or change the percentage. `activate` promotes it to all."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.canary(*place, percent, generation=found.generation)
     print_list(session, [moved], VERSIONS)
@@ -122,7 +122,7 @@ def deprecate(
     project: ProjectOption = None,
 ) -> None:
     """Deprecate a version. Nothing new can be launched from it; running instances continue and show the notice."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.deprecate(
         *place, notice, retire_at=expiry(retire_at), generation=found.generation
@@ -140,7 +140,7 @@ def retire(
     project: ProjectOption = None,
 ) -> None:
     """Retire a draft, or a deprecated version without instances. This cannot be undone."""
-    found = _found(session, app, version, project)
+    found = _find_version(session, app, version, project)
     session.confirm(f"Retire {found.slug} {found.version} permanently?", yes)
     place = (found.project_id, found.app_id, found.id)
     moved = session.client.app_versions.retire(*place, reason, generation=found.generation)

@@ -56,7 +56,7 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   node_key_approve: {
     label: "Approve key",
     description: () =>
-      "The agent was away until its key expired. Approving lets it return; it then renews the key by itself.",
+      "The agent was offline until its key expired. Approving lets it return; it then renews the key by itself.",
     form: REASON_FORM,
     run: (one, values) =>
       refetchAfter(

@@ -1,4 +1,4 @@
-"""What the demo's steps share: the platform, the fleet, the report, and the clients of an operator and a customer."""
+"""Holds what the demo's steps share: the platform, the fleet, the report, and the clients of an operator and a customer."""
 
 import os
 import secrets

@@ -20,7 +20,7 @@ GPUS = 8
 
 
 class DemoFleet(Protocol):
-    """What the demo needs from a fleet."""
+    """Declares what the demo needs from a fleet."""
 
     real: bool
     gateway: str | None

@@ -29,7 +29,7 @@ class Operation:
 
     @property
     def paged(self) -> bool:
-        """Whether the answer is a list that ends. A list with `wait` has no end, so callers read it page by page."""
+        """Tell whether the answer is a list that ends. A list with `wait` has no end, so callers read it page by page."""
         return "after" in self.query and "wait" not in self.query
 
 

@@ -94,7 +94,7 @@ def _arguments(contract: Contract, call: Call) -> str:
 
 
 def _conditional(contract: Contract, call: Call) -> bool:
-    """Whether the call sends If-Match. A body with a `generation` does not need it."""
+    """Tell whether the call sends If-Match. A body with a `generation` does not need it."""
     body = call.first.body
     in_body = body is not None and "generation" in contract.schemas[body]["properties"]
     return call.first.matches_generation and not in_body

@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WebSocketTarget:
-    """How to open a WebSocket: URL, headers, the CA that verifies the server, and the client certificate."""
+    """Says how to open a WebSocket: URL, headers, the CA that verifies the server, and the client certificate."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)  # the token is among them

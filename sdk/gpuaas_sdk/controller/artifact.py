@@ -26,7 +26,7 @@ class SignatureKey:
 
 @dataclass(frozen=True, slots=True)
 class SignaturePolicy:
-    """Whether the tenant that launches requires a signature of an image, and the keys that it trusts.
+    """Says whether the tenant that launches requires a signature of an image, and has the keys that it trusts.
 
     They came sealed with the operation. A host checks the image's signature by them, and believes no key of the registry's.
     """
@@ -37,9 +37,9 @@ class SignaturePolicy:
 
 @dataclass(frozen=True, slots=True)
 class ImagePull:
-    """What a host needs to pull an image with any registry client: its reference by digest, and a name and password that
-    end with the operation. `trust` has certificates of authorities that count for the registry beside the host's own.
-    For an external registry they are the publisher's, or empty for a public image: keep them off disks and process lists.
+    """Gives a host what it needs to pull an image with any registry client: its reference by digest, and a name and password
+    that end with the operation. `trust` has certificates of authorities that count for the registry beside the host's own. For
+    an external registry they are the publisher's, or empty for a public image: keep them off disks and process lists.
     """
 
     digest: str

@@ -1,4 +1,4 @@
-"""What a handler gets: the operation, the instance and its members, access to the hosts, and ways to report."""
+"""Gives a handler what it works with: the operation, the instance and its members, access to the hosts, and ways to report."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ StepHook = Callable[[str], None]
 
 @dataclass
 class OperationReport:
-    """What the handler has reported so far. The framework sends it when the operation ends."""
+    """Holds what the handler has reported so far. The framework sends it when the operation ends."""
 
     members: dict[str, dict[str, object]] = field(default_factory=dict)
     runtime: Document | None = None

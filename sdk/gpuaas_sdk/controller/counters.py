@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """What is counted: a metric of the manifest's `metering`, for one project, from one source such as a member."""
+    """Names what is counted: a metric of the manifest's `metering`, for one project, from one source such as a member."""
 
     metric: str
     unit: str

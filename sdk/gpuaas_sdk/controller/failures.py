@@ -1,4 +1,4 @@
-"""Why an operation failed: a code for programs, a sentence and a next step for people."""
+"""Says why an operation failed: a code for programs, a sentence and a next step for people."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What an app leaves on a host, derived from what its handlers install, and compared with its manifest's footprint."""
+"""Derives what an app leaves on a host from what its handlers install, and compares it with its manifest's footprint."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -44,8 +44,8 @@ def counts_path(instance_id: str, member_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemberCounts:
-    """What a host has counted for a member since a time, by metric. Each value only grows. `runtime_version`: what runs for the
-    member has said so.
+    """Holds what a host has counted for a member since a time, by metric. Each value only grows. `runtime_version`: what runs
+    for the member has said so.
     """
 
     member_id: str

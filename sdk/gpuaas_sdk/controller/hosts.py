@@ -23,7 +23,7 @@ Connect = Callable[[], Awaitable[asyncssh.SSHClientConnection]]
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command on a host ended: its exit status and what it wrote."""
+    """Says how a command on a host ended: its exit status and what it wrote."""
 
     status: int
     out: str
@@ -31,7 +31,7 @@ class CommandResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the command ended with status 0."""
+        """Tell whether the command ended with status 0."""
         return self.status == 0
 
 

@@ -51,7 +51,7 @@ class Lease:
 
     @property
     def title(self) -> str:
-        """What the log calls the operation: its kind, its id and the name of its instance."""
+        """Return what the log calls the operation: its kind, its id and the name of its instance."""
         return f"{self.claimed.operation.kind} {self.operation_id} of {one_line(self.claimed.instance.name)}"
 
     async def report(

@@ -32,7 +32,7 @@ class Metrics:
 
     @property
     def running(self) -> int:
-        """How many operations run now."""
+        """Return how many operations run now."""
         return self.claims.total() - self.ends.total()
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Which apps a controller serves: the one that it names, or all that its service account is bound to at the moment."""
+"""Finds which apps a controller serves: the one that it names, or all that its service account is bound to at the moment."""
 
 import asyncio
 import logging

@@ -534,7 +534,7 @@ class ClosedKind(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerAllocation(Resource):
-    """What a controller may know of the allocation of a member. To log in, it requests machine access."""
+    """The controller sees this of the allocation of a member. To log in, it requests machine access."""
 
     id: str
     name: str | None = None
@@ -682,7 +682,7 @@ class ControllerOffer(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerProject(Resource):
-    """What a controller may know of a project that the instance serves."""
+    """The controller sees this of a project that the instance serves."""
 
     project_id: str = ""
     # Slug of the project. It never changes.
@@ -2472,7 +2472,7 @@ class UploadParts(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class UploadTicket(Resource):
-    """Where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
+    """The ticket says where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
 
     # HTTP method for the upload.
     method: str = ""

@@ -7,7 +7,7 @@ __all__ = ["OPERATION_KINDS", "OperationKind"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationKind:
-    """What a client has to know of a kind of operation to offer it.
+    """Tells a client what it has to know of a kind of operation to offer it.
 
     `description` says what it does. `confirmation` says what is lost; where there is one, a client asks before it sends the
     request. `fields` are what a request for a member operation takes.

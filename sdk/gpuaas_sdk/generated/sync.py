@@ -1620,7 +1620,7 @@ class NodesCalls(Calls):
         return self._read(Node, request)
 
     def key_approve(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
-        """Approve the expired key of a node whose agent was away. The key is valid for one day, in which the agent renews it."""
+        """Approve the expired key of a node whose agent was offline. The key is valid for one day, in which the agent renews it."""
         request = Request(
             method="POST",
             path=path_of("nodes", node_id, "key", "approve"),

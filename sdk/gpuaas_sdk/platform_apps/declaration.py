@@ -1,4 +1,4 @@
-"""What a package says about its app, and how the installed packages are found."""
+"""Reads what a package says about its app, and finds the installed packages."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -93,7 +93,7 @@ async def access_credential_rotate(
 ) -> Response:
     """Replace the key pair of a credential on every allocation that has it."""
     row, caller = await _read(call, project_id, credential_id), call.caller
-    credentials.living(row)
+    credentials.require_not_revoked(row)
     if row.kind != "ssh_key":
         raise Problem("conflict", "A credential of kind ssh_certificate has no stored key, so it cannot be rotated.")
     call.require_match(row.generation)

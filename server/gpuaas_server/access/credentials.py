@@ -151,7 +151,7 @@ async def _lock(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
 
 
 async def _lock_living(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
-    return living(await _lock(tx, project_id, credential_id))
+    return require_not_revoked(await _lock(tx, project_id, credential_id))
 
 
 def secret_id_of(row: CredentialRow) -> str:
@@ -161,7 +161,8 @@ def secret_id_of(row: CredentialRow) -> str:
     return row.secret_id
 
 
-def living(row: CredentialRow) -> CredentialRow:
+def require_not_revoked(row: CredentialRow) -> CredentialRow:
+    """Return the credential, or refuse it when it was revoked."""
     if row.revoked_at is not None:
         raise Problem("credential_revoked", f"{row.name} was revoked.")
     return row

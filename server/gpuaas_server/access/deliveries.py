@@ -11,7 +11,7 @@ from gpuaas_server.access.credential_schemas import (
     CredentialDelivery,
     NewCredentialDelivery,
 )
-from gpuaas_server.access.credentials import living, present, secret_id_of
+from gpuaas_server.access.credentials import present, require_not_revoked, secret_id_of
 from gpuaas_server.access.grants import require_allocation
 from gpuaas_server.access.rows import CredentialRow, DeliveryRow
 from gpuaas_server.access.schemas import SshCertificate
@@ -49,7 +49,7 @@ async def seal_private_key(
     """Seal the private key to a recipient. Only here a key in custody is in clear, in this function's memory."""
     if recipient_key is None:
         raise Problem("invalid_request", "recipient_key: a private key is delivered sealed to an X25519 public key.")
-    living(row)
+    require_not_revoked(row)
     delivery_id, version = new_id("dlv"), row.version
     info = f"gpuaas-delivery.v1:{row.id}:{version}:{delivery_id}"
     clear = await secrets.secret_open(platform, scope, SecretRef(secret_id_of(row), version))
@@ -103,7 +103,7 @@ async def _lock_living(tx: Tx, project_id: str, credential_id: str) -> Credentia
     row = await queries.credential_lock(tx.connection, project_id, credential_id)
     if row is None:
         raise not_found("access credential", credential_id)
-    return living(row)
+    return require_not_revoked(row)
 
 
 def _logged(

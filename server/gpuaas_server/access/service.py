@@ -1,4 +1,4 @@
-"""What other nouns use of access: login certificates, grants, and the access of an operation."""
+"""Offers other nouns what they use of access: login certificates, grants, and the access of an operation."""
 
 from gpuaas_server.access.certificates import (
     CertificateSources,

@@ -1,4 +1,4 @@
-"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants, projects,
+"""Caches between calls what the gate reads: verified tokens, signing keys, principals, browser sessions, tenants, projects,
 consents to controllers, and limits of streams.
 
 A change of any of them wakes the topic `identity`, which empties the cache of every process; a lost wake-up is made up for

@@ -30,7 +30,7 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, AdmittedAction
 from gpuaas_server.kernel.http.call import Gate
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate, shown_certificate
 from gpuaas_server.kernel.http.connections import mark_authenticated
@@ -68,10 +68,10 @@ class IdentityGate:
 
     async def admit(self, request: Request, action: str) -> Admission:
         admission = await self._admission(request, action)
-        request.scope["state"]["admitted"] = Admitted(action, admission)
+        request.scope["state"]["admitted"] = AdmittedAction(action, admission)
         return admission
 
-    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+    async def refused(self, request: Request, admitted: AdmittedAction, problem: Problem) -> None:
         level = RULES[admitted.action].level
         if level is Level.AGENT and self._agent_gate is not None:
             await self._agent_gate.refused(request, admitted, problem)

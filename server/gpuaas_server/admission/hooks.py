@@ -1,4 +1,4 @@
-"""What the gate asks of nouns above it: which apps a controller may serve in a project that is not its own, and quotas."""
+"""Lets the gate ask nouns above it which apps a controller may serve in a project that is not its own, and for quotas."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

@@ -9,7 +9,7 @@ from gpuaas_server.identity.service import PLATFORM_ROLES, Verdict, grants_neede
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admitted
+from gpuaas_server.kernel.http.admissions import AdmittedAction
 from gpuaas_server.projects.service import CallTarget
 
 _ID = re.compile(r"[a-z]{2,3}_[0-9a-z]{26}")
@@ -44,7 +44,7 @@ class Refusals:
         metrics.auth_refusals.labels(code).inc()
         await self._denials.write(actor, AuditEntry(action), code)
 
-    async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+    async def by_verb(self, request: Request, admitted: AdmittedAction, problem: Problem) -> None:
         """Record that an admitted caller was refused by the verb: they named a resource that is not theirs.
 
         A platform role sees everything, so for its holder an absent resource is just absent.

@@ -1,4 +1,4 @@
-"""What other nouns use of admission: the gate, and the policy for callers that come by another way than this API."""
+"""Offers other nouns a part of admission: the gate, and the policy for callers that come by another way than this API."""
 
 from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.identity.service import RULES, Principal, Verdict, decide

@@ -1,4 +1,4 @@
-"""How an allocation is created: one transaction claims its GPUs, writes its rows and enqueues the work of the reconciler."""
+"""Creates allocations: one transaction claims the GPUs, writes the rows and enqueues the work of the reconciler."""
 
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.hooks import NewGrants, allocation_hooks
@@ -26,13 +26,13 @@ async def allocation_create(
     caller: Caller,
     body: AllocationCreate,
     *,
-    given_back: int = 0,
+    gpus_released: int = 0,
 ) -> AllocationBatch:
     """Claim the GPUs, write the rows, and enqueue the reconciler's work.
 
-    `given_back` is the number of GPUs that stop counting in the same transaction.
+    `gpus_released` is the number of GPUs that stop counting in the same transaction.
     """
-    request = PlacementRequest(caller.tenant_id, caller.project_id, body.sku, body.gpu_count, body.count, given_back)
+    request = PlacementRequest(caller.tenant_id, caller.project_id, body.sku, body.gpu_count, body.count, gpus_released)
     claimed = await capacity.claim(tx, request, settings.quota_unproven_gpus)
     rows = _new_rows(tx, claimed, body.name)
     tx.later.insert(queries.ALLOCATION_INSERT, rows)

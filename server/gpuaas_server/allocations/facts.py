@@ -1,4 +1,4 @@
-"""What is known of allocations: their topology for people; for other nouns, hosts to inspect and places for members."""
+"""Tells what is known of allocations: their topology for people; for other nouns, hosts to inspect and places for members."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ async def facts_list(connection: Connection, project_id: str, page: PageRequest)
 
 
 async def allocation_topology(connection: Connection, project_id: str, allocation_id: str) -> Topology:
-    """Which GPUs of its host are the allocation's own, and how the host links them."""
+    """Return which GPUs of its host are the allocation's own, and how the host links them."""
     row = await queries.allocation_show(connection, project_id, allocation_id)
     if row is None:
         raise not_found("allocation", allocation_id)

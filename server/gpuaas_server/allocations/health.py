@@ -77,7 +77,7 @@ def _failed(row: AllocationRow, failure: AllocationFailure | None) -> Allocation
 
 def _announced(row: AllocationRow) -> AllocationHealthReason:
     going_on = row.window_state == "active"
-    sentence = "The host is in maintenance and may be away." if going_on else "Maintenance of the host is planned."
+    sentence = "The host is in maintenance and may be offline." if going_on else "Maintenance of the host is planned."
     return AllocationHealthReason(
         code="maintenance_active" if going_on else "maintenance_planned",
         message=f"{sentence} Reason: {row.window_reason}.",

@@ -1,4 +1,4 @@
-"""What allocations ask of, and tell, the nouns that use them: members of instances, and access to their hosts."""
+"""Declares what allocations ask of, and tell, the nouns that use them: members of instances, and access to their hosts."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime

@@ -43,7 +43,7 @@ NOT_VERIFIED: dict[str, object] = {"clean": False, "verified": False, "reason": 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the machine waits and how often it tries, from the settings."""
+    """Limits how long the machine waits and how often it tries; the settings decide."""
 
     provision: timedelta
     release: timedelta
@@ -101,7 +101,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be stored next. Fields that are None leave things as they are."""
+    """A step holds what is to be stored next. Fields that are None leave things as they are."""
 
     state: str  # the state after the step (may be the same)
     send: str | None = None  # a host task to write
@@ -118,7 +118,7 @@ class Step:
 
     @property
     def begins_release(self) -> bool:
-        """Whether a release begins with this step, or begins anew: what it has to prove is decided now."""
+        """Return whether a release begins with this step, or begins anew: what it has to prove is decided now."""
         return self.send == CLEANUP[0] and self.attempt == 1
 
 

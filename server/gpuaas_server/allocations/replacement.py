@@ -26,12 +26,12 @@ async def allocation_replace(
         raise Problem("conflict", f"The allocation is {row.state}; only one that is in use can be replaced.")
     released = await service.ask_release(tx, row, body.reason or "replaced")
     wanted = AllocationCreate(sku=row.sku_id, gpu_count=row.gpu_count, name=row.name)
-    given_back = 0
+    gpus_released = 0
     if row.host_lost_since is not None:
         await service.change(tx, released, NOT_PROVEN, None)
-        given_back = row.gpu_count
-    made = await creation.allocation_create(tx, settings, caller, wanted, given_back=given_back)
-    if given_back:
+        gpus_released = row.gpu_count
+    made = await creation.allocation_create(tx, settings, caller, wanted, gpus_released=gpus_released)
+    if gpus_released:
         await tx.flush()  # counts the new one: one statement cannot change the row of a quota twice
         service.move_quota(tx, replace(row, counted=False), counted=False, unproven=True)
     replacement = made.items[0]

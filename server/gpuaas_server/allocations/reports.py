@@ -1,6 +1,6 @@
 """Reports that a host is broken: a tenant makes them, and its GPUs stay out of the pool until an operator clears them.
 
-A report takes away no more than the allocation's own GPUs, and not before its end: then they become disabled, not available.
+A report disables only the GPUs of its allocation, when the allocation ends.
 """
 
 from dataclasses import replace

@@ -10,13 +10,13 @@ from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 
 class AllocationFailure(FailureDocument):
-    """Why a step failed, as it is stored, and the host task that failed, where one did."""
+    """Says why a step failed, as it is stored, and names the host task that failed, where one did."""
 
     phase: NotRequired[str | None]
 
 
 class RequirementsDocument(TypedDict):
-    """What the proof of a wipe has to show, as it is stored when the release begins, and when a wipe is sent."""
+    """Says what the proof of a wipe has to show, as it is stored when the release begins, and when a wipe is sent."""
 
     grade: WipeGrade
     accept_not_examined: list[str]
@@ -155,7 +155,7 @@ class UnendedAllocation:
 
 @dataclass(frozen=True, slots=True)
 class AllocationFacts:
-    """What apps need to know of an allocation before a member is placed on it."""
+    """Tells apps what they need to know of an allocation before a member is placed on it."""
 
     id: str
     name: str | None
@@ -170,7 +170,7 @@ class AllocationFacts:
 
 @dataclass(frozen=True, slots=True)
 class AllocationHost:
-    """Where an allocation is, and what its host looked like before the tenant came."""
+    """Tells where an allocation is, and what its host looked like before the tenant came."""
 
     id: str
     tenant_id: str
@@ -183,7 +183,7 @@ class AllocationHost:
 
 @dataclass(frozen=True, slots=True)
 class WipePolicy:
-    """What the SKU and the tenant ask of the wipe now, and what is on record of the host."""
+    """Holds what the SKU and the tenant ask of the wipe now, and what is on record of the host."""
 
     sku_grade: WipeGrade
     tenant_grade: WipeGrade

@@ -84,7 +84,7 @@ _SHOWN = tuple(each.name for each in fields(AllocationRow) if each.name in Alloc
 
 @dataclass(frozen=True, slots=True)
 class AllocationAccess:
-    """What `access` needs to know before it lets somebody in."""
+    """Tells `access` what it needs to know before it lets somebody in."""
 
     allocation_id: str
     state: str

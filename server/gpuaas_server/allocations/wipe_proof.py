@@ -1,4 +1,4 @@
-"""What the verification of a wipe proves. The host reports; the platform compares and decides. Pure."""
+"""Decides what the verification of a wipe proves. The host reports; the platform compares and decides. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -26,7 +26,7 @@ _DIGESTS = ("configuration_sha256", "trust_sha256", "agent_sha256")
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a release has to prove, as it was when the release began."""
+    """Holds what a release has to prove, as it was when the release began."""
 
     grade: str = INSPECTED
     accept_not_examined: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ BEFORE_GRADES = Requirements()
 
 @dataclass(frozen=True, slots=True)
 class StoredProof:
-    """What an allocation's stored evidence says about its wipe."""
+    """Holds what an allocation's stored evidence says about its wipe."""
 
     clean: bool
     grade: WipeGrade | None

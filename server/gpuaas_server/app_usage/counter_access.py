@@ -22,7 +22,9 @@ MOST_BYTES = 8192  # of one file
 
 async def app_usage_access(tx: Tx, caller: Caller, instance_id: str, wanted: MachineAccessRequest) -> UsageAccess:
     """Issue a certificate for each host that can be reached. The others are left out; they keep their counts."""
-    metered = await instances.metered(tx.connection, caller, instance_id)  # raises unless it is the app's controller
+    metered = await instances.load_metered_instance(
+        tx.connection, caller, instance_id
+    )  # raises unless it is the app's controller
     named = await instances.member_allocations(tx.connection, instance_id)
     if caller.by_consent:  # as for operations, the consent must name the allocation's own project
         covered = await controllers.projects_covered(tx.connection, metered.tenant_id, metered.app_slug, tx.actor.id)

@@ -26,14 +26,14 @@ class UsageRecordRow:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What was reported, apart from who reported it and when."""
+        """Return what was reported, apart from who reported it and when."""
         reported = (self.source_key, self.project_id, self.metric, self.unit, self.quantity)
         return (*reported, self.started_at, self.ended_at, self.subject)
 
 
 @dataclass(frozen=True, slots=True)
 class UsagePosition:
-    """Where a page of records ends."""
+    """Marks where a page of records ends."""
 
     ended_at: datetime
     id: str

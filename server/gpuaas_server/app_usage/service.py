@@ -16,7 +16,7 @@ from gpuaas_server.app_usage.schemas import (
 )
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import service as instances
-from gpuaas_server.instances.service import Metered
+from gpuaas_server.instances.service import MeteredInstance
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -38,7 +38,7 @@ USUAL_DAYS = 31
 
 async def app_usage_report(tx: Tx, caller: Caller, instance_id: str, body: UsageBatch) -> UsageReported:
     """Record all or none. A record that is known with the same content is not added again: a repetition is harmless."""
-    metered = await instances.metered(tx.connection, caller, instance_id)
+    metered = await instances.load_metered_instance(tx.connection, caller, instance_id)
     faults = [fault for one in body.records for fault in _faults(metered, one, tx.now)]
     if faults:
         listed: list[object] = [{"source_key": key, "message": message} for key, message in faults[:MOST_NAMED]]
@@ -53,7 +53,7 @@ async def app_usage_report(tx: Tx, caller: Caller, instance_id: str, body: Usage
     return UsageReported(instance_id=instance_id, recorded=len(added), known=len(body.records) - len(added))
 
 
-def _faults(metered: Metered, report: UsageReport, now: datetime) -> Iterator[tuple[str, str]]:
+def _faults(metered: MeteredInstance, report: UsageReport, now: datetime) -> Iterator[tuple[str, str]]:
     """Yield every fault that a schema cannot state, so that a reporter is corrected once."""
     units = metered.units.get(report.metric, ())
     if not units:
@@ -78,7 +78,7 @@ def _faults(metered: Metered, report: UsageReport, now: datetime) -> Iterator[tu
         yield report.source_key, f"The usage ended after the instance was decommissioned ({gone:%Y-%m-%d %H:%M:%SZ})."
 
 
-def _row(tx: Tx, metered: Metered, report: UsageReport) -> UsageRecordRow:
+def _row(tx: Tx, metered: MeteredInstance, report: UsageReport) -> UsageRecordRow:
     return UsageRecordRow(
         **report.model_dump(),
         id=new_id("aur"),
@@ -114,7 +114,7 @@ def _key_taken(keys: Sequence[str]) -> Problem:
     return Problem("usage_key_taken", message, {"source_keys": named, "count": len(keys)})
 
 
-def _usage_events(metered: Metered, rows: Sequence[UsageRecordRow]) -> Iterator[NewEvent]:
+def _usage_events(metered: MeteredInstance, rows: Sequence[UsageRecordRow]) -> Iterator[NewEvent]:
     """Yield one event for each project, in its own log: billing reads on from there, and no project sees another's usage."""
     for project_id in sorted({row.project_id for row in rows}):
         mine = [row for row in rows if row.project_id == project_id]

@@ -1,4 +1,4 @@
-"""What apps count: records that are only ever added, and their sums by day."""
+"""Describes the tables of what apps count: records that are only ever added, and their sums by day."""
 
 import sqlalchemy as sa
 

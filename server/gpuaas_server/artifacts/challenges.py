@@ -1,4 +1,4 @@
-"""What a registry answers to a request without credentials: `WWW-Authenticate`, read. Pure."""
+"""Reads what a registry answers to a request without credentials: `WWW-Authenticate`. Pure."""
 
 import re
 from collections.abc import Iterable

@@ -20,7 +20,7 @@ TOOL = "gpuaas-server"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the platform found out. `operation_id` is the operation that showed it, if one did."""
+    """Holds what the platform found out. `operation_id` is the operation that showed it, if one did."""
 
     kind: EvidenceKind
     passed: bool

@@ -23,7 +23,7 @@ from gpuaas_server.artifacts.registry_transport import ABSENT, SECONDS, limited
 from gpuaas_server.kernel.allowed_hosts import AllowedHosts, Origin, origin_of
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.outward import CertificateRefused, calling, context_with
+from gpuaas_server.kernel.http.outward import CertificateRefused, context_with, open_call
 
 if TYPE_CHECKING:
     import httpx
@@ -74,7 +74,7 @@ class ExternalTransport:
     ) -> AsyncIterator["httpx.Response"]:
         url = f"{self._origin.scheme}://{self._origin.netloc}{path}"
         try:
-            async with calling(SECONDS, trusted=self._trusted, trust_env=False) as client:
+            async with open_call(SECONDS, trusted=self._trusted, trust_env=False) as client:
                 answer = await self._answer(client, method, url, access, headers)
                 try:
                     _require_answer(answer)

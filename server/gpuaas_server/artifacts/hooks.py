@@ -1,4 +1,4 @@
-"""What artifacts ask of, and tell, the nouns that use them: versions that refer to them, instances that run from them."""
+"""Declares what artifacts ask of, and tell, the nouns that use them: versions refer to them, instances run from them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""What happens next to a publish intent, and what a check of an artifact means. Pure.
+"""Decides what happens next to a publish intent, and what a check of an artifact means. Pure.
 
 open → verifying → registered; failed, expired and cancelled are the other ends, whose bytes are then discarded.
 """
@@ -69,7 +69,7 @@ def parts_deadline(created_at: datetime, now: datetime, grace: timedelta) -> dat
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a check saw: whether the bytes are those of the digest, how many signatures, and whose."""
+    """Holds what a check saw: whether the bytes are those of the digest, how many signatures, and whose."""
 
     mismatch: str | None
     signatures: int

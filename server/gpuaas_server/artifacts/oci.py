@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ImageContents:
-    """What the manifests of an image say of it. No blob was read."""
+    """Holds what the manifests of an image say of it. No blob was read."""
 
     image: Image
     blobs: tuple[Part, ...]

@@ -39,7 +39,7 @@ class PartUploads:
     async def list(self, wanted: UploadPartsRequest) -> UploadParts:
         """List parts with tickets for those that are missing. The first call begins the upload."""
         intent = await self._open_intent()
-        upload = publish_intents.parted_upload(intent) or await self._begin(intent)
+        upload = publish_intents.upload_in_parts(intent) or await self._begin(intent)
         store = backends.blob_store(self.platform.settings)
         received = await store.received_parts(upload, wanted.after, wanted.limit)
         if received is None:  # the bucket has removed it: begin again
@@ -64,7 +64,7 @@ class PartUploads:
         """Refuse to complete an upload whose parts are not all there: it can go on."""
         async with self.platform.database.connection(self.scope) as connection:
             intent = await intent_queries.intent_show(connection, self.project_id, self.intent_id)
-        upload = None if intent is None or intent.state != IntentState.OPEN else publish_intents.parted_upload(intent)
+        upload = None if intent is None or intent.state != IntentState.OPEN else publish_intents.upload_in_parts(intent)
         if upload is None:
             return
         store, received = backends.blob_store(self.platform.settings), dict[int, int]()
@@ -91,7 +91,7 @@ class PartUploads:
             stored = await intent_queries.parts_name_store(tx.connection, self.intent_id, intent.parts_name, name)
         if stored is None:
             stored = await self._other_upload(name)
-        upload = publish_intents.parted_upload(stored)
+        upload = publish_intents.upload_in_parts(stored)
         if upload is None:
             raise Problem("conflict", "Another call has begun the upload. Try again.")
         return upload
@@ -110,7 +110,7 @@ class PartUploads:
         found = await intent_queries.intent_lock(tx.connection, self.project_id, self.intent_id)
         intent = publish_intents.present(found, self.intent_id)
         publish_intents.require_open_blob(intent)
-        upload = publish_intents.parted_upload(intent)
+        upload = publish_intents.upload_in_parts(intent)
         part = None if upload is None else upload.layout.part(number)
         if upload is None or part is None:
             raise Problem("conflict", f"The upload has no part {number}: request its parts first.")

@@ -1,4 +1,4 @@
-"""How a large blob is divided into parts, which are sent one by one and sent again one by one. Pure."""
+"""Divides a large blob into parts, which are sent one by one and sent again one by one. Pure."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an upload is cut: all parts have `part_bytes`, but the last may have fewer."""
+    """Describes how an upload is cut: all parts have `part_bytes`, but the last may have fewer."""
 
     size_bytes: int
     part_bytes: int

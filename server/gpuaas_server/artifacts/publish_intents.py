@@ -189,7 +189,7 @@ def require_open_blob(row: PublishIntentRow) -> None:
         raise Problem("conflict", f"The intent is {row.state} and of kind {row.kind}: it takes no bytes.")
 
 
-def parted_upload(row: PublishIntentRow) -> PartedUpload | None:
+def upload_in_parts(row: PublishIntentRow) -> PartedUpload | None:
     """Return the upload in parts of this intent, if it has begun."""
     if row.size_bytes is None or row.part_bytes is None or row.parts_name is None:
         return None

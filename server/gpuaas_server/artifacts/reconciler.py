@@ -90,7 +90,7 @@ async def read_published(platform: Platform, intent: PublishIntentRow) -> Bytes:
             raise Problem("upload_missing", f"The registry has no manifest {intent.digest} in {repository}.")
         return Bytes(intent.digest, repository, found.media_type, found.size_bytes)
     store = backends.blob_store(platform.settings)
-    upload = publish_intents.parted_upload(intent)
+    upload = publish_intents.upload_in_parts(intent)
     key = await (store.settle(intent.project_id, intent.id) if upload is None else store.join_parts(upload))
     measured = None if key is None else await store.measure(key)
     if key is None or measured is None:

@@ -1,4 +1,4 @@
-"""What the registry process does about its own bytes: measures them, and finds and removes garbage."""
+"""Takes care of the registry process's own bytes: measures them, and finds and removes garbage."""
 
 import asyncio
 from pathlib import Path

@@ -19,7 +19,7 @@ _ALGORITHM = "sha256"
 
 @dataclass(frozen=True, slots=True)
 class KeptImages:
-    """What the database says must stay: manifests by repository, and repositories to which somebody may be pushing."""
+    """Holds what the database says must stay: manifests by repository, and repositories to which somebody may be pushing."""
 
     digests: Mapping[str, frozenset[str]]
     open_repositories: frozenset[str]

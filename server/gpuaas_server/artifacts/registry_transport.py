@@ -1,4 +1,4 @@
-"""How requests reach a registry: here the platform's own, which takes tokens that the platform signs."""
+"""Carries requests to a registry: here the platform's own, which takes tokens that the platform signs."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpuaas_server.artifacts.registry_tokens import Access
 from gpuaas_server.artifacts.stores import CHUNK
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.outward import calling
+from gpuaas_server.kernel.http.outward import open_call
 
 if TYPE_CHECKING:
     import httpx
@@ -43,7 +43,7 @@ class PlatformTransport:
         headers = {**headers, "Authorization": f"Bearer {self._mint(access)}"}
         try:
             async with (
-                calling(SECONDS, trusted=self._trusted, follow_redirects=True) as client,
+                open_call(SECONDS, trusted=self._trusted, follow_redirects=True) as client,
                 client.stream(method, f"{self._url}{path}", headers=headers) as answer,
             ):
                 if answer.status_code not in ABSENT and not answer.is_success:

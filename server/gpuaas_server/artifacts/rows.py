@@ -36,13 +36,13 @@ class ArtifactRow:
 
     @property
     def stored_bytes(self) -> int:
-        """How many bytes the platform keeps of it; an external registry keeps its own."""
+        """Return how many bytes the platform keeps of it; an external registry keeps its own."""
         return self.size_bytes if self.registry is None else 0
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFacts:
-    """What launches of any tenant depend on."""
+    """Holds the facts that launches of any tenant depend on."""
 
     digest: str
     tenant_id: str
@@ -56,7 +56,7 @@ class ArtifactFacts:
 
 @dataclass(frozen=True, slots=True)
 class PullableArtifact:
-    """What a host needs to know to pull an artifact, whichever tenant published it."""
+    """Tells a host what it needs to know to pull an artifact, whichever tenant published it."""
 
     id: str
     kind: ArtifactKind
@@ -184,7 +184,7 @@ class ExceededQuota:
 
 @dataclass(frozen=True, slots=True)
 class LiveUploads:
-    """How many uploads are under way."""
+    """Counts the uploads that are under way."""
 
     in_project: int
     in_tenant: int

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.outward import CallFailed, calling
+from gpuaas_server.kernel.http.outward import OutboundCallFailed, open_call
 
 if TYPE_CHECKING:
     import httpx
@@ -119,11 +119,11 @@ class BucketRequests:
         url = self.presigned(method, key, OWN_SECONDS, headers, parameters)
         try:
             async with (
-                calling(seconds) as client,
+                open_call(seconds) as client,
                 client.stream(method, url, headers=dict(headers), content=body or None) as answer,
             ):
                 if answer.status_code != 404 and not answer.is_success:
                     raise Problem("storage_unavailable", f"The blob store answered {answer.status_code}.")
                 yield answer
-        except CallFailed as error:
+        except OutboundCallFailed as error:
             raise Problem("storage_unavailable", "The blob store cannot be reached.") from error

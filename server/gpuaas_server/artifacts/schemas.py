@@ -86,7 +86,7 @@ class PublishIntentComplete(Body):
 
 
 class UploadTicket(BaseModel):
-    """Where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
+    """The ticket says where to send the bytes. This API takes them only if the platform keeps blobs in its own directory."""
 
     method: str = Field(description="HTTP method for the upload.")
     url: str = Field(

@@ -1,4 +1,4 @@
-"""How far an artifact is promoted: the stages, the rules between them, and who is in a canary. Pure.
+"""Decides how far an artifact is promoted: the stages, the rules between them, and who is in a canary. Pure.
 
 draft → staged → canary → active → deprecated → retired; canary → staged is the rollback.
 An artifact that never went live may be retired at once, so that every stage has a way out.
@@ -55,9 +55,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class PromotionFacts:
-    """What a move depends on. `evidence` is the last outcome by kind and source; `checking`: the platform's own lint is
-    under way; `needs_smoke_launch`: the tenant accepts only smoke launches by the platform; `live` counts instances on the
-    digest, `active_versions` those app versions that are active or a canary and refer to it.
+    """Holds the facts that a move depends on. `evidence` is the last outcome by kind and source; `checking`: the platform's own
+    lint is under way; `needs_smoke_launch`: the tenant accepts only smoke launches by the platform; `live` counts instances on
+    the digest, `active_versions` those app versions that are active or a canary and refer to it.
     """
 
     stage: Stage
@@ -139,7 +139,7 @@ def in_canary(project_id: str, digest: str, percent: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a launch depends on: the artifact, and the trust policy of the tenant that launches."""
+    """Holds what a launch depends on: the artifact, and the trust policy of the tenant that launches."""
 
     stage: Stage
     trust: Trust

@@ -1,4 +1,4 @@
-"""Where the bytes of blobs are kept: a directory of this machine, or a bucket. Bytes never pass through the database.
+"""Keeps the bytes of blobs: in a directory of this machine, or in a bucket. Bytes never pass through the database.
 
 A publisher writes under the key of an intent. Before the bytes are measured they move to a key that the publisher
 cannot write to, so that what was checked is what stays.
@@ -18,8 +18,8 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """How to move bytes: a request to make. `authorised`: at the API itself, with the caller's access token (`url` is then
-    a path); else the URL is the permission, and a token must not be sent along.
+    """Describes the request that moves bytes. `authorised`: at the API itself, with the caller's access token (`url` is then a
+    path); else the URL is the permission, and a token must not be sent along.
     """
 
     method: str

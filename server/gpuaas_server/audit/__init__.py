@@ -1,1 +1,1 @@
-"""Who did what, to what, and whether it was allowed. Rows are only ever added (a trigger refuses the rest)."""
+"""Records who did what, to what, and whether it was allowed. Rows are only ever added (a trigger refuses the rest)."""

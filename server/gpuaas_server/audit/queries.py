@@ -34,7 +34,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which audit rows are read; a field that is None does not restrict them."""
+    """Chooses which audit rows are read; a field that is None does not restrict them."""
 
     tenant_id: str | None = None
     project_id: str | None = None

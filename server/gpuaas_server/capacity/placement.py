@@ -22,14 +22,14 @@ MOST_ATTEMPTS = 20  # looks before a request is refused while others keep changi
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """What a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
+    """Describes what a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
 
     tenant_id: str
     project_id: str
     sku: str  # its id or name
     gpu_count: int | None  # a SKU with one count needs none named
     count: int = 1
-    given_back: int = (
+    gpus_released: int = (
         0  # GPUs of the same scopes that the transaction gives back: only the rest must fit into the quota
     )
 
@@ -44,7 +44,7 @@ class _ResolvedRequest:
 
     @property
     def requirements(self) -> Requirements:
-        """What a node must have, so that the release of the allocation can be proven."""
+        """Return what a node must have, so that the release of the allocation can be proven."""
         grade = required_grade(self.sku.shape, self.sku.wipe_grade, self.sku.tenant_grade)
         erased = "drives" not in self.sku.accept_not_examined
         return Requirements(self.sku.gpu_model, self.sku.shape, grade, erased)
@@ -52,7 +52,7 @@ class _ResolvedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a transaction has claimed for a request: a placement for each new allocation id."""
+    """Holds what a transaction has claimed for a request: a placement for each new allocation id."""
 
     request: PlacementRequest
     sku: RequestedSku
@@ -142,4 +142,4 @@ def _count_against_quota(tx: Tx, request: PlacementRequest, gpus: int, unproven_
     `unproven_releases`, a tenant with too many GPUs that are not proven clean.
     """
     scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
-    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus - request.given_back, unproven_most)
+    quota_queries.reserve_gpus(tx.later, scopes, request.tenant_id, gpus - request.gpus_released, unproven_most)

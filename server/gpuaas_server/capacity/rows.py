@@ -75,7 +75,7 @@ class SlotDevices:
 
 @dataclass(frozen=True, slots=True)
 class SlotCount:
-    """How many slots of a node have a status."""
+    """Counts the slots of a node that have a status."""
 
     node_id: str
     status: str
@@ -145,7 +145,7 @@ class QuotaRow:
 
 
 class QuotaRefusal(TypedDict):
-    """Which quota is in the way, as `reserve_artifact_quota` says it."""
+    """Names the quota that is in the way, as `reserve_artifact_quota` says it."""
 
     quota: str
     scope_id: str

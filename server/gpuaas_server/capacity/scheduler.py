@@ -40,7 +40,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a node must have and be able to prove to be offered."""
+    """Lists what a node must have and be able to prove to be offered."""
 
     gpu_model: str
     shape: str
@@ -50,7 +50,7 @@ class Requirements:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What is known when nothing fits. Counts stop at what was requested: more would not change the answer."""
+    """Holds what is known when nothing fits. Counts stop at what was requested: more would not change the answer."""
 
     wanted: int  # GPUs in all
     free: int  # free GPUs of the model anywhere

@@ -78,7 +78,7 @@ class DiscoveredSlot:
 
 @dataclass(slots=True)
 class SlotSummary:
-    """How many slots a node has, by status."""
+    """Counts the slots of a node by status."""
 
     total: int = 0
     by_status: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What `artifacts` knows about the digest of a version, in the types of the catalogue."""
+"""Tells what `artifacts` knows about the digest of a version, in the types of the catalogue."""
 
 from collections.abc import Sequence
 

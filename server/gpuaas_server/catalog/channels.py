@@ -1,4 +1,4 @@
-"""Which versions of an app a project gets: stable ones, or the canary. Pure.
+"""Decides which versions of an app a project gets: stable ones, or the canary. Pure.
 
 Without a choice of its own (a pin), a project is in the canary by a hash of the app and the project: always with the same
 answer, and a larger percentage keeps all who were in.

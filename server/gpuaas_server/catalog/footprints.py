@@ -1,4 +1,5 @@
-"""What an instance may leave on its hosts: what its manifest names, and accounts that people named when launching. Pure.
+"""Derives what an instance may leave on its hosts: what its manifest names, and accounts that people named when launching.
+Pure.
 
 An app that makes accounts for people cannot name them in a manifest. It names the place in its inputs instead, so that a
 teardown looks for these accounts as for all others, and their keys, their tables and what they run with them.

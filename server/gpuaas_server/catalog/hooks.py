@@ -1,4 +1,4 @@
-"""What the catalogue asks of, and tells, the nouns above it: instances use versions, and controllers serve apps."""
+"""Declares what the catalogue asks of, and tells, the nouns above it: instances use versions, and controllers serve apps."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime

@@ -32,7 +32,7 @@ SETTLING = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a version is refused: a stable code, and a sentence."""
+    """Says why a version is refused: a stable code, and a sentence."""
 
     code: str
     message: str

@@ -27,7 +27,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """What an allocation must be. `requires_capacity_shape` empty: any."""
+    """Says what an allocation must be. `requires_capacity_shape` empty: any."""
 
     requires_capacity_shape: tuple[str, ...] = ()
     min_gpu_count: int = 0
@@ -57,7 +57,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What the app may leave on a host; after a teardown each of it must be gone."""
+    """Lists what the app may leave on a host; after a teardown each of it must be gone."""
 
     units: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()

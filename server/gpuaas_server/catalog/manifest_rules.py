@@ -1,4 +1,4 @@
-"""What a manifest of the right form may still get wrong: circles, counts that cannot be, names that lead nowhere."""
+"""Finds what a manifest of the right form may still get wrong: circles, counts that cannot be, names that lead nowhere."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator

@@ -1,4 +1,6 @@
-"""What a runtime profile of the right form may still get wrong, and why some fields of other formats do not exist in it."""
+"""Finds what a runtime profile of the right form may still get wrong, and says why some fields of other formats do not exist in
+it.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

@@ -89,7 +89,7 @@ class CatalogVersionRow:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
-    """What a project has chosen for itself."""
+    """Holds what a project has chosen for itself."""
 
     app_id: str
     project_id: str
@@ -101,7 +101,7 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """What decides whether a version may be taken."""
+    """Holds the facts that decide whether a version may be taken."""
 
     app_id: str
     version: str
@@ -115,7 +115,7 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class VersionNotice:
-    """What users of a version should know: it is deprecated or retired, and what to do."""
+    """Tells users of a version what they should know: it is deprecated or retired, and what to do."""
 
     id: str
     version: str

@@ -1,4 +1,4 @@
-"""Which usage of a version's instances is counted: the manifest's dimensions, and how long its containers ran. Pure."""
+"""Decides which usage of a version's instances is counted: the manifest's dimensions, and how long its containers ran. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Who would do the work of an app in a project, from what is known of bindings, consents and replicas. Pure."""
+"""Decides who would do the work of an app in a project, from what is known of bindings, consents and replicas. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from gpuaas_server.kernel.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ControllerFacts:
-    """What is known of the controllers of one app. `replicas` are those of the project itself and of bound accounts."""
+    """Holds what is known of the controllers of one app. `replicas` are those of the project itself and of bound accounts."""
 
     slug: str
     project_id: str

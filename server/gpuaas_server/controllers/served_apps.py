@@ -1,4 +1,4 @@
-"""What follows from kind bindings and from the platform's own apps: bindings of single apps, and consents by default.
+"""Derives what follows from kind bindings and from the platform's own apps: bindings of single apps, and consents by default.
 
 It is worked out anew whenever an app, a binding or a tenant changed, so it can run at any time and be repeated. The worker does
 it (reconciler.py): it writes rows of several tenants, which no caller may.

@@ -1,4 +1,4 @@
-"""Who serves apps: what the catalogue shows of it, what a launch needs, and what waits for a controller."""
+"""Tells who serves apps: what the catalogue shows of it, what a launch needs, and what waits for a controller."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What waits for a controller: in its own project, and in every tenant that consents to it."""
+"""Finds what waits for a controller: in its own project, and in every tenant that consents to it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ async def _waiting(
         apps = frozenset(await identity.apps_controlled(connection, caller.id))
     offered: Sequence[WaitingOperation] = ()
     if bound:
-        wanted = work_queries.WorkWanted(
+        wanted = work_queries.WorkQuery(
             identity.bound_apps(caller), poll.project_id, poll.without_tenants, EACH_TENANT, MOST_WORK
         )
         async with platform.database.connection(cross_tenant_scope(caller.id)) as connection:

@@ -11,8 +11,8 @@ MOST_TENANTS = 1000  # that wait for one app at a time
 
 
 @dataclass(frozen=True, slots=True)
-class WorkWanted:
-    """What a controller asks for: work of these apps, outside of its own project, and not of these tenants."""
+class WorkQuery:
+    """Describes what a controller asks for: work of these apps, outside of its own project, and not of these tenants."""
 
     slugs: Sequence[str]
     own_project_id: str
@@ -21,7 +21,7 @@ class WorkWanted:
     limit: int
 
 
-async def operations_offered(connection: Connection, row: type[Row], wanted: WorkWanted) -> list[Row]:
+async def operations_offered(connection: Connection, row: type[Row], wanted: WorkQuery) -> list[Row]:
     """List what waits for the apps' controller in tenants that consent, as rows of the noun `operations` (`row`). In the scope
     of the controller, which shows only the consents that were given to it.
 

@@ -1,4 +1,4 @@
-"""What the platform holds of a project and of a tenant, table by table: what a purge removes, and in which order.
+"""Lists what the platform holds of a project and of a tenant, table by table: what a purge removes, and in which order.
 
 A stage is a table whose rows are found by the place, with the tables whose rows belong to those rows. What has foreign keys
 goes before what they refer to. A test insists that every table with a `tenant_id` is here or in KEPT.

@@ -33,7 +33,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a decision about a deletion needs to know."""
+    """Holds what a decision about a deletion needs to know."""
 
     state: str
     delete_after: datetime | None  # None: the place is gone, with its tenant
@@ -42,7 +42,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class DeletionObstacle:
-    """What a deletion waits for: leftovers, artifacts whose bytes are still there, or secrets in the external store."""
+    """Names what a deletion waits for: leftovers, artifacts whose bytes are still there, or secrets in the external store."""
 
     what: str
     count: int

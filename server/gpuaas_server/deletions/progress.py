@@ -1,4 +1,4 @@
-"""How far the deletions under way are: what each waits for, since when, and what somebody can do about it."""
+"""Tells how far the deletions under way are: what each waits for, since when, and what somebody can do about it."""
 
 from collections import Counter
 from datetime import datetime, timedelta

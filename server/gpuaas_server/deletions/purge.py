@@ -24,8 +24,8 @@ PAUSE = timedelta(seconds=1)  # between two looks at what other machines remove:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one transaction removed, by table. `pause`: the time until the next portion. `obstacle`: what others must do first.
-    `done`: nothing of the tenant or project is left.
+    """Counts what one transaction removed, by table. `pause`: the time until the next portion. `obstacle`: what others must do
+    first. `done`: nothing of the tenant or project is left.
     """
 
     removed: Counter[str] = field(default_factory=Counter)

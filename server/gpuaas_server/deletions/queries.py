@@ -51,7 +51,7 @@ class ScheduledDeletion(DeletionRow):
 
 @dataclass(frozen=True, slots=True)
 class _LeftoverCount:
-    """How many things are left, and some of their ids."""
+    """Counts the things that are left, and names some of them by id."""
 
     count: int
     some: list[str] | None

@@ -49,7 +49,7 @@ class EventRow(InsertedEvent):
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are read; a field that is None does not restrict them."""
+    """Chooses which events are read; a field that is None does not restrict them."""
 
     project_id: str | None = None
     subject: str | None = None

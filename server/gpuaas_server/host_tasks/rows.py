@@ -69,7 +69,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class LockedTask:
-    """What decides whether a report of the task is taken."""
+    """Holds what decides whether a report of the task is taken."""
 
     kind: str
     resource_id: str

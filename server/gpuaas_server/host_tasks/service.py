@@ -106,7 +106,7 @@ def limit_report(report: TaskReport) -> TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportedTask:
-    """What a stored result was about. `first`: this report counted; a repetition does not."""
+    """Tells what a stored result was about. `first`: this report counted; a repetition does not."""
 
     kind: str
     resource_id: str

@@ -1,4 +1,4 @@
-"""What an account demands of its tokens where client certificates are concerned. Pure; docs/decisions/0027."""
+"""Checks what an account demands of its tokens where client certificates are concerned. Pure; docs/decisions/0027."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a tenant's consent lets the controller of an app do: its permissions, and the actions that each of them opens.
+"""Lists what a tenant's consent lets the controller of an app do: its permissions, and the actions that each of them opens.
 
 A consent names permissions, so that a new power of controllers is nobody's until the tenant agrees to it. An action that
 is not listed here is for controllers of the project itself only.

@@ -38,7 +38,7 @@ class Attempt:
 
     @property
     def known(self) -> bool:
-        """Whether the account signed in from this network before."""
+        """Return whether the account signed in from this network before."""
         return self.account.known
 
     @property

@@ -24,7 +24,7 @@ _ADMIN_ROLES = ("platform_admin", "tenant_admin")
 
 @dataclass(frozen=True, slots=True)
 class RoleTarget:
-    """Where a role counts: in a project, in a tenant, or (without either) on the platform."""
+    """Names where a role counts: in a project, in a tenant, or (without either) on the platform."""
 
     tenant_id: str | None = None
     project_id: str | None = None

@@ -1,4 +1,4 @@
-"""How many attempts a minute are allowed, counted in the database: the limit holds across replicas.
+"""Limits how many attempts a minute are allowed, counted in the database: the limit holds across replicas.
 
 The caller chooses what counts together: an address, an account in a network, a session.
 """

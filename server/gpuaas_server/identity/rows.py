@@ -12,7 +12,7 @@ SLIDE_AFTER = timedelta(minutes=1)  # a session is moved on once a minute, not w
 
 @dataclass(frozen=True, slots=True)
 class AccountIdentity:
-    """Who an account is, as audit rows name it. `tenant_id` is None for a user of the platform."""
+    """Says who an account is, as audit rows name it. `tenant_id` is None for a user of the platform."""
 
     id: str
     name: str
@@ -319,7 +319,7 @@ class LoginUser(AccountIdentity):
 
 @dataclass(frozen=True, slots=True)
 class LoginAccount:
-    """What the database says about a name that somebody typed: the user, if there is one, and the locks on the name.
+    """Holds what the database says about a name that somebody typed: the user, if there is one, and the locks on the name.
 
     `known`: the account has signed in from this network before.
     """

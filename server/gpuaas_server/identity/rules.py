@@ -32,7 +32,7 @@ PLATFORM_ROLES = frozenset({PLATFORM_ADMIN, PLATFORM_OPERATOR})
 
 
 class Level(Enum):
-    """Where an action happens: this decides which roles count, and whether a refusal hides the place."""
+    """Names where an action happens: this decides which roles count, and whether a refusal hides the place."""
 
     PUBLIC = "public"
     AGENT = "agent"  # admitted by nodes/gate.py, by the node's own key
@@ -51,7 +51,8 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may do an action. `scope` permits it to a service account, as does one of `also`; None keeps service accounts out.
+    """Says who may do an action. `scope` permits it to a service account, as does one of `also`; None keeps service accounts
+    out.
 
     `while_disabled`: also in a disabled tenant or project, because it ends something or undoes the disabling.
     `own_only`: holders of nothing else may do it to their own resources only; the verb says which those are.

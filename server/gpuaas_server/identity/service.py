@@ -1,4 +1,4 @@
-"""What other nouns use of identity: members, what a caller may do, the first administrator."""
+"""Offers other nouns what they use of identity: members, what a caller may do, the first administrator."""
 
 from gpuaas_server.identity.administrators import Administrator, ensure_first_admin, reset_admin
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget, session_read, session_slide

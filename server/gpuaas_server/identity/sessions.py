@@ -68,7 +68,7 @@ class LiveSession:
 
 
 class TokenVerdict(Enum):
-    """What a presented token of the session turned out to be."""
+    """Says what a presented token of the session turned out to be."""
 
     CURRENT = "current"
     RETRY = "retry"  # the one before, by a client that lost the answer

@@ -1,4 +1,4 @@
-"""What all kinds of sign-in share: the actor, the token, and the refusal with its audit row."""
+"""Does what all kinds of sign-in share: the actor, the token, and the refusal with its audit row."""
 
 from dataclasses import replace
 

@@ -18,8 +18,9 @@ _REQUIRED = ["iss", "aud", "sub", "typ", "epoch", "jti", "iat", "exp"]
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a token says: who (`subject`, `kind`), from which epoch, by which key of a service account, and to which
-    client certificate it is bound (RFC 8705: the thumbprint, `cnf` in the token)."""
+    """Holds what a token says: who (`subject`, `kind`), from which epoch, by which key of a service account, and to which
+    client certificate it is bound (RFC 8705: the thumbprint, `cnf` in the token).
+    """
 
     subject: str
     kind: str

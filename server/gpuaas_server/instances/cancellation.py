@@ -1,4 +1,4 @@
-"""What people do to end an operation early: cancel it, or force its end."""
+"""Ends an operation early for people: cancels it, or forces its end."""
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import secret_rotation, teardown

@@ -47,7 +47,7 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class _PlacementCheck:
-    """What the compatibility check needs to know besides the candidate."""
+    """Holds what the compatibility check needs to know besides the candidate."""
 
     manifest: Manifest
     project_id: str

@@ -1,4 +1,4 @@
-"""What the lease of an operation opens to its controller: the machines of its members, and the artifact of its version."""
+"""Opens to the controller that holds the lease of an operation the machines of its members, and the artifact of its version."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -19,7 +19,7 @@ ModeName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
 
 class ControllerAllocation(BaseModel):
-    """What a controller may know of the allocation of a member. To log in, it requests machine access."""
+    """The controller sees this of the allocation of a member. To log in, it requests machine access."""
 
     id: str
     name: str | None
@@ -32,7 +32,7 @@ class ControllerAllocation(BaseModel):
 
 
 class ControllerProject(BaseModel):
-    """What a controller may know of a project that the instance serves."""
+    """The controller sees this of a project that the instance serves."""
 
     project_id: str
     slug: str = Field(description="Slug of the project. It never changes.")

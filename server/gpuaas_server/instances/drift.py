@@ -1,4 +1,5 @@
-"""When the platform itself asks for a `reconcile`, because members are not as they should be. Pure: no clock, no database.
+"""Decides when the platform itself asks for a `reconcile`, because members are not as they should be. Pure: no clock, no
+database.
 
 Attempts are few in a window of time, each waits longer than the one before, and after the last one a person decides. What
 was well for a while starts again from the first pause.
@@ -27,8 +28,8 @@ HOPELESS = frozenset({"not_supported"})
 
 @dataclass(frozen=True, slots=True)
 class DriftView:
-    """What the decision depends on. `live`: the operation on the instance or a member; `obstacle`: why the app's controller
-    could not carry out a reconcile now.
+    """Holds what the decision depends on. `live`: the operation on the instance or a member; `obstacle`: why the app's
+    controller could not carry out a reconcile now.
     """
 
     policy: str
@@ -40,7 +41,7 @@ class DriftView:
 
 @dataclass(frozen=True, slots=True)
 class DriftStep:
-    """What is kept, whether a reconcile is requested now, and what people are told."""
+    """Tells what is kept, whether a reconcile is requested now, and what people are told."""
 
     drift: Drift
     attempt: bool = False
@@ -60,8 +61,8 @@ def drifted_members(status: str, members: Iterable[MemberRow], known: Container[
 
 
 def _drifted(member: MemberRow, known: Container[str]) -> DriftedMember | None:
-    away = member.host_gone or member.host_lost_since is not None or member.host_reported_at is not None
-    if away or member.leaving or member.operation_id is not None:
+    unreachable = member.host_gone or member.host_lost_since is not None or member.host_reported_at is not None
+    if unreachable or member.leaving or member.operation_id is not None:
         return None
     if member.status in ("failed", "degraded") and member.failure is not None:
         if member.failure["code"] not in MENDABLE and member.id not in known:

@@ -1,4 +1,4 @@
-"""What an instance keeps of its drift: what was noticed, what was tried, and why it stopped."""
+"""Describes what an instance keeps of its drift: what was noticed, what was tried, and why it stopped."""
 
 from datetime import datetime, timedelta
 from typing import TypedDict
@@ -22,7 +22,7 @@ class DriftedMember(TypedDict):
 
 
 class ObstacleDocument(TypedDict):
-    """Why no reconcile is requested: for now, or until a person acts."""
+    """The document says why no reconcile is requested: for now, or until a person acts."""
 
     code: str
     message: str
@@ -48,7 +48,7 @@ class DriftDocument(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What is known of the drift of one instance, and of the attempts to mend it."""
+    """Holds what is known of the drift of one instance, and of the attempts to mend it."""
 
     revision: int = 0
     noticed_at: datetime | None = None
@@ -103,7 +103,7 @@ class Drift:
         return tuple(at for at in self.attempts if at > now - WINDOW)
 
     def due_at(self) -> datetime | None:
-        """When the next attempt may begin; None while there is no drift."""
+        """Return when the next attempt may begin; None while there is no drift."""
         if self.noticed_at is None:
             return None
         first = self.noticed_at + FIRST_PAUSE

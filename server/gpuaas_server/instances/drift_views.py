@@ -1,4 +1,4 @@
-"""What people are shown of drift, made from what the instance keeps."""
+"""Shows drift to people, made from what the instance keeps."""
 
 from datetime import datetime
 

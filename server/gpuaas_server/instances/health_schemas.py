@@ -33,7 +33,7 @@ class ReasonReport(Body):
 
 
 class HealthReport(Body):
-    """What a controller reports on its own schedule."""
+    """The controller reports this on its own schedule."""
 
     model_config = examples(
         {

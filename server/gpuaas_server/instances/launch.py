@@ -22,7 +22,7 @@ MOST_OPTION_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What an instance keeps of the version that it runs."""
+    """Holds what an instance keeps of the version that it runs."""
 
     app_id: str
     version_id: str

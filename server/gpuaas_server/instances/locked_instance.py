@@ -23,7 +23,7 @@ from gpuaas_server.instances.machine import (
     MemberView,
     Report,
     bound_shape,
-    counted,
+    count_members,
     derive_health,
 )
 from gpuaas_server.instances.member_problems import problem_of
@@ -241,7 +241,7 @@ class LockedInstance:
     def _judge(self) -> None:
         busy = self.row.operation_id is not None
         members = [_view(member, busy) for member in self.living_members()]
-        counts = counted(members)
+        counts = count_members(members)
         if counts != self.row.member_counts:
             self.note(member_counts=counts)
         shape = bound_shape([member.shape for member in self.living_members()])

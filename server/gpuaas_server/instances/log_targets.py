@@ -1,4 +1,4 @@
-"""Where the log of a member is: its allocation's host, the units that the app names, and since when they are its own."""
+"""Finds where the log of a member is: its allocation's host, the units that the app names, and since when they are its own."""
 
 from datetime import datetime
 

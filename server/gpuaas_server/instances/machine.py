@@ -1,4 +1,4 @@
-"""What an instance and its members become when an operation begins or ends, and how healthy that is: pure tables.
+"""Decides what an instance and its members become when an operation begins or ends, and how healthy that is: pure tables.
 
 created → starting → running → stopping → stopped
               ↓         ↓          ↓
@@ -145,7 +145,7 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the controller last said about health, if it is not too old."""
+    """Holds what the controller last said about health, if it is not too old."""
 
     status: str
     reasons: Sequence[ReasonDocument] = ()
@@ -278,5 +278,5 @@ def bound_shape(shapes: Sequence[str | None]) -> str | None:
     return "mixed" if len(known) > 1 else next(iter(known), None)
 
 
-def counted(members: Sequence[MemberView]) -> dict[str, int]:
+def count_members(members: Sequence[MemberView]) -> dict[str, int]:
     return dict(sorted(Counter(member.status for member in members).items()))

@@ -29,7 +29,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """How many members of one state (`adjective`) each component has before and after the departure."""
+    """Counts the members of one state (`adjective`) that each component has before and after the departure."""
 
     before: Counter[str]
     after: Counter[str]

@@ -1,4 +1,4 @@
-"""What a controller may count of an instance, and for which projects; `app_usage` keeps the counts."""
+"""Tells what a controller may count of an instance, and for which projects; `app_usage` keeps the counts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 
 
 @dataclass(frozen=True, slots=True)
-class Metered:
+class MeteredInstance:
     instance_id: str
     tenant_id: str
     app_slug: str
@@ -24,7 +24,7 @@ class Metered:
     decommissioned_at: datetime | None
 
 
-async def metered(connection: Connection, caller: Caller, instance_id: str) -> Metered:
+async def load_metered_instance(connection: Connection, caller: Caller, instance_id: str) -> MeteredInstance:
     """Answer the controller that the app is bound to, also for a decommissioned instance: the last report may come late."""
     row = await queries.instance_show(connection, caller.project_id, instance_id)
     if row is None:
@@ -34,7 +34,7 @@ async def metered(connection: Connection, caller: Caller, instance_id: str) -> M
             "not_the_controller", f"The service account is not bound to {row.app_slug}.", {"app": row.app_slug}
         )
     projects = await queries.projects_ever(connection, instance_id)
-    return Metered(
+    return MeteredInstance(
         instance_id,
         row.tenant_id,
         row.app_slug,

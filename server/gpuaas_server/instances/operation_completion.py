@@ -1,4 +1,4 @@
-"""How an operation ends, and what its instance and members become. The caller has locked the instance, and stores it."""
+"""Ends an operation, and decides what its instance and members become. The caller has locked the instance, and stores it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What is done with an operation, over HTTP: by people first, by the controller that works on it below."""
+"""Serves what is done with an operation over HTTP: by people first, by the controller that works on it below."""
 
 from datetime import datetime
 from typing import Annotated

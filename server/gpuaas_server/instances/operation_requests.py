@@ -1,4 +1,4 @@
-"""What must be true before a person's request may start an operation; every verb that starts one asks here."""
+"""Checks what must be true before a person's request may start an operation; every verb that starts one asks here."""
 
 from gpuaas_server.instances import drift_attempts, secret_rotation
 from gpuaas_server.instances.locked_instance import LockedInstance

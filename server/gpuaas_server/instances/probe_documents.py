@@ -36,7 +36,9 @@ class ProbeStateDocument(TypedDict):
 
 
 class ProbeReportDocument(TypedDict):
-    """What the member's host last said of its probes, by their keys. A tenant may control the host: this is no proof."""
+    """The document holds what the member's host last said of its probes, by their keys. A tenant may control the host: this is
+    no proof.
+    """
 
     generation: int  # of the task that it is about
     states: dict[str, ProbeStateDocument]

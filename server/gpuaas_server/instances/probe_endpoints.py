@@ -7,7 +7,7 @@ from starlette.responses import Response
 from gpuaas_server.instances import probe_reports
 from gpuaas_server.instances.probe_schemas import ProbeReport, ProbeReportAccepted
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admitted
+from gpuaas_server.kernel.http.admissions import AdmittedAction
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.routers import api_router
@@ -24,5 +24,5 @@ async def agent_probe_report(body: ProbeReport, call: Annotated[Call, admitted("
         foreign = await probe_reports.foreign_members(tx.connection, call.actor.id, accepted.ended)
     if foreign:  # the rest of the report is accepted; the refusal of this part is recorded
         refusal = Problem("forbidden", f"{foreign[0]} does not run on this node.")
-        await call.request.app.state.gate.refused(call.request, Admitted(call.action, call.admission), refusal)
+        await call.request.app.state.gate.refused(call.request, AdmittedAction(call.action, call.admission), refusal)
     return reply(accepted)

@@ -1,4 +1,4 @@
-"""What hosts say of the probes that they run. They report changes, and everything now and then.
+"""Takes what hosts say of the probes that they run. They report changes, and everything now and then.
 
 A tenant may control the host, so a report is only that tenant's claim about its own app, and changes nothing else: it is taken
 only for members on the host, for the probes that the host was asked to run.

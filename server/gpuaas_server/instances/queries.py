@@ -110,7 +110,7 @@ async def instance_lock_any(connection: Connection, instance_id: str) -> Instanc
 
 @dataclass(frozen=True, slots=True)
 class InstanceFilter:
-    """Which instances are wanted. `served`: of other projects, those that serve this one."""
+    """Chooses which instances are wanted. `served`: of other projects, those that serve this one."""
 
     status: str | None = None
     health: str | None = None

@@ -1,4 +1,4 @@
-"""Whether members are ready, from what their hosts say of the readiness probes. Pure.
+"""Decides whether members are ready, from what their hosts say of the readiness probes. Pure.
 
 A member is given the time that its probes take: the start period, then as many failures in a row as count. A host that
 says nothing by then, and a little longer, has not shown that its member is ready.

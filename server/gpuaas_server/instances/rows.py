@@ -54,7 +54,7 @@ class ReasonDocument(TypedDict):
 
 
 class ReportDocument(TypedDict):
-    """What a controller last said about health."""
+    """The document holds what a controller last said about health."""
 
     status: str
     reasons: list[ReasonDocument]
@@ -80,7 +80,7 @@ RUNTIME_VERSION, MAX_RUNTIME_VERSION = "runtime_version", 64  # the key in what 
 
 @dataclass(frozen=True, slots=True)
 class InstanceSummaryRow:
-    """What a list shows; the rest (inputs, runtime, the manifest) can be large."""
+    """Holds what a list shows; the rest (inputs, runtime, the manifest) can be large."""
 
     id: str
     tenant_id: str
@@ -167,7 +167,7 @@ class InstanceRow(InstanceSummaryRow):
 
     @property
     def reported_runtime_version(self) -> str | None:
-        """What the running app says of itself; None: it has not said."""
+        """Return what the running app says of itself; None: it has not said."""
         told = (self.runtime or {}).get(RUNTIME_VERSION)
         return told[:MAX_RUNTIME_VERSION] if isinstance(told, str) else None
 
@@ -300,7 +300,7 @@ class MemberRow:
 
     @property
     def probe_states(self) -> dict[str, ProbeStateDocument]:
-        """What its host says of the probes that it runs now; empty until the first report."""
+        """Return what its host says of the probes that it runs now; empty until the first report."""
         report = self.probe_report
         if self.watch is None or report is None or report["generation"] != self.watch["generation"]:
             return {}

@@ -1,4 +1,4 @@
-"""How a controller reads an instance's secrets while it holds the lease of an operation: sealed to its key.
+"""Lets a controller read an instance's secrets while it holds the lease of an operation: sealed to its key.
 
 What reaches beyond the database (sealing, opening) happens outside transactions. First the values that are missing, or that
 a rotation is to replace, are made and kept; then all are opened and sealed; then it is recorded that they were read.
@@ -15,7 +15,7 @@ from gpuaas_server.instances.instance_secrets import PURPOSE
 from gpuaas_server.instances.rows import InstanceRow
 from gpuaas_server.instances.secret_queries import InstanceSecretRow
 from gpuaas_server.instances.secret_schemas import OperationSecret, OperationSecrets, OperationSecretsRead
-from gpuaas_server.instances.secret_values import is_to_be_made, make_value, rotated_names, secrets_of_operation
+from gpuaas_server.instances.secret_values import make_value, needs_new_value, rotated_names, secrets_of_operation
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
@@ -30,7 +30,7 @@ from gpuaas_server.secrets.service import PreparedSecret, SecretOwner, SecretRef
 
 @dataclass(frozen=True, slots=True)
 class SecretReader:
-    """Who reads the secrets of which operation."""
+    """Says who reads the secrets of which operation."""
 
     platform: Platform
     scope: Scope
@@ -41,26 +41,26 @@ class SecretReader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leased:
+class LeasedSecrets:
     instance: InstanceRow
     operation: OperationRow
     declared: Sequence[DeclaredSecret]
     known: Mapping[str, InstanceSecretRow]
 
-    def to_be_made(self) -> list[DeclaredSecret]:
-        return [one for one in self.declared if is_to_be_made(one, self.known, self.operation)]
+    def missing_or_rotated(self) -> list[DeclaredSecret]:
+        return [one for one in self.declared if needs_new_value(one, self.known, self.operation)]
 
     def next_ref(self, name: str) -> SecretRef | None:
         row = self.known.get(name)
         return None if row is None else SecretRef(row.secret_id, row.version + 1)
 
 
-async def make_missing(reader: SecretReader) -> None:
+async def generate_missing_secrets(reader: SecretReader) -> None:
     """Make the values that the operation needs and that there are not yet. An attempt that follows a crash finds them."""
     platform = reader.platform
     async with platform.database.connection(reader.scope) as connection:
         leased = await _leased(connection, reader, platform.clock())
-    missing = leased.to_be_made()
+    missing = leased.missing_or_rotated()
     if not missing:
         return
     owner = SecretOwner(leased.instance.tenant_id, reader.caller.project_id, PURPOSE)
@@ -85,7 +85,7 @@ async def _keep_made(tx: Tx, reader: SecretReader, made: Mapping[str, PreparedSe
     """Keep what is still missing: another call with the same lease may have been quicker."""
     leased = await _leased(tx.connection, reader, tx.now, lock=True)
     kept: set[str] = set()
-    for one in leased.to_be_made():
+    for one in leased.missing_or_rotated():
         prepared, row = made.get(one.key), leased.known.get(one.key)
         if prepared is None or prepared.ref.version != (1 if row is None else row.version + 1):
             continue
@@ -96,7 +96,7 @@ async def _keep_made(tx: Tx, reader: SecretReader, made: Mapping[str, PreparedSe
     return kept
 
 
-def _row(tx: Tx, leased: _Leased, name: str, prepared: PreparedSecret) -> InstanceSecretRow:
+def _row(tx: Tx, leased: LeasedSecrets, name: str, prepared: PreparedSecret) -> InstanceSecretRow:
     return InstanceSecretRow(
         instance_id=leased.instance.id,
         name=name,
@@ -127,7 +127,9 @@ async def seal_values(reader: SecretReader) -> OperationSecrets:
     return OperationSecrets(operation_id=reader.operation_id, items=items)
 
 
-async def _sealed(reader: SecretReader, leased: _Leased, row: InstanceSecretRow, rotated: bool) -> OperationSecret:
+async def _sealed(
+    reader: SecretReader, leased: LeasedSecrets, row: InstanceSecretRow, rotated: bool
+) -> OperationSecret:
     info = f"instance-secret:{leased.instance.id}:{row.name}:{row.version}"
     key = reader.body.recipient_key
     clear = await secrets.secret_open(reader.platform, reader.scope, SecretRef(row.secret_id, row.version))
@@ -168,7 +170,7 @@ async def operation_secret_read(tx: Tx, reader: SecretReader, sealed: OperationS
     return sealed
 
 
-async def _leased(connection: Connection, reader: SecretReader, now: datetime, *, lock: bool = False) -> _Leased:
+async def _leased(connection: Connection, reader: SecretReader, now: datetime, *, lock: bool = False) -> LeasedSecrets:
     """Find the operation that the caller holds the lease of, or raise the problem that says why not."""
     found = await operations.find_operation(connection, reader.caller.project_id, reader.operation_id)
     operations.require_bound(found, identity.bound_apps(reader.caller))
@@ -179,10 +181,10 @@ async def _leased(connection: Connection, reader: SecretReader, now: datetime, *
     token = reader.body.lease_token
     operation = operations.require_lease(reader.actor, now, found, reader.operation_id, token)
     known = await secret_queries.secrets_of(connection, instance.id)
-    return _Leased(instance, operation, secrets_of_operation(instance, operation), known)
+    return LeasedSecrets(instance, operation, secrets_of_operation(instance, operation), known)
 
 
-async def _record(tx: Tx, leased: _Leased, action: str, names: Sequence[str]) -> None:
+async def _record(tx: Tx, leased: LeasedSecrets, action: str, names: Sequence[str]) -> None:
     row = leased.instance
     details: dict[str, object] = {"instance": row.id, "names": list(names), "kind": leased.operation.kind}
     await record(tx, AuditEntry(action, leased.operation.id, row.tenant_id, row.project_id, details=details))

@@ -90,6 +90,6 @@ async def operation_secret_read(
     those that it names are made anew.
     """
     reader = SecretReader(call.platform, call.admission.scope, call.actor, call.caller, operation_id, body)
-    await secret_delivery.make_missing(reader)
+    await secret_delivery.generate_missing_secrets(reader)
     sealed = await secret_delivery.seal_values(reader)
     return await call.change(lambda tx: secret_delivery.operation_secret_read(tx, reader, sealed))

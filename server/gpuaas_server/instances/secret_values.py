@@ -1,4 +1,4 @@
-"""Which secrets an instance has, and which values are to be made. Pure, except that it draws random values."""
+"""Decides which secrets an instance has, and which values are to be made. Pure, except that it draws random values."""
 
 import secrets
 import string
@@ -30,7 +30,7 @@ def rotated_names(operation: OperationRow) -> list[str]:
     return [str(name) for name in named] if isinstance(named, list) else []
 
 
-def is_to_be_made(one: DeclaredSecret, known: Mapping[str, InstanceSecretRow], operation: OperationRow) -> bool:
+def needs_new_value(one: DeclaredSecret, known: Mapping[str, InstanceSecretRow], operation: OperationRow) -> bool:
     """Tell whether the platform makes a value when this operation reads the secret: the first one, or, once in a rotation, the
     next one. An attempt after a crash reads the one that was made.
     """

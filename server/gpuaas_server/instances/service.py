@@ -21,7 +21,7 @@ from gpuaas_server.instances.instance_secrets import GivenValue
 from gpuaas_server.instances.locked_instance import LockedInstance, lock_instance
 from gpuaas_server.instances.log_targets import LogTarget, log_target
 from gpuaas_server.instances.machine import InstanceView, derive_health, possible_verbs, refuse_closed
-from gpuaas_server.instances.metered_instances import Metered, member_allocations, metered
+from gpuaas_server.instances.metered_instances import MeteredInstance, load_metered_instance, member_allocations
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.queries import InstanceFilter
@@ -53,7 +53,7 @@ from gpuaas_server.work import leases
 __all__ = [
     "InstanceFilter",
     "LogTarget",
-    "Metered",
+    "MeteredInstance",
     "allocation_ended",
     "allocation_has_members",
     "artifact_flagged",
@@ -69,9 +69,9 @@ __all__ = [
     "instance_upgrade",
     "live_on_digest",
     "live_on_version",
+    "load_metered_instance",
     "log_target",
     "member_allocations",
-    "metered",
     "tenant_trust_changed",
     "version_retired",
 ]

@@ -55,7 +55,7 @@ def _require_probes(version: catalog.RegisteredVersion, placed: set[str]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a smoke launch showed, and by which operation."""
+    """Says what a smoke launch showed, and by which operation."""
 
     passed: bool
     summary: str

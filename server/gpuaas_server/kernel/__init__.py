@@ -1,1 +1,1 @@
-"""What every noun is built on: ids, errors, settings, clock, database, HTTP conventions. It knows no noun."""
+"""Holds what every noun is built on: ids, errors, settings, clock, database, HTTP conventions. It knows no noun."""

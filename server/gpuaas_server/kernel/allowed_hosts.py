@@ -1,4 +1,5 @@
-"""Which hosts the platform may call for a tenant: those on the operator's list, at addresses that are public or named. Pure.
+"""Decides which hosts the platform may call for a tenant: those on the operator's list, at addresses that are public or named.
+Pure.
 
 `artifacts/external_transport.py` checks each request, also one that follows a redirect.
 """
@@ -18,7 +19,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request goes: scheme, host name or address, and port."""
+    """Names where a request goes: scheme, host name or address, and port."""
 
     scheme: str
     host: str

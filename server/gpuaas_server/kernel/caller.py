@@ -12,7 +12,9 @@ def _no_roles(project_id: str | None) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call. The gate makes one for each admitted call; services ask it what an answer may offer and show."""
+    """Tells services who makes a call. The gate makes one for each admitted call; services ask it what an answer may offer and
+    show.
+    """
 
     id: str = ""
     tenant_id: str = ""  # of the project or tenant in the path; empty for platform paths

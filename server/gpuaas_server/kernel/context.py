@@ -1,4 +1,4 @@
-"""What a running process holds (`Platform`), who acts (`Actor`), and one unit of change (`Tx`)."""
+"""Holds what a running process has (`Platform`), who acts (`Actor`), and one unit of change (`Tx`)."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -75,7 +75,7 @@ class Tx:
 
 @dataclass(slots=True)
 class Platform:
-    """What a running process has: settings, database, wake-ups, clock, and its opened keys."""
+    """Holds what a running process has: settings, database, wake-ups, clock, and its opened keys."""
 
     settings: Settings
     database: Database

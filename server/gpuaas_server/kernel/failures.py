@@ -1,4 +1,4 @@
-"""Why something did not work, as resources keep it and show it: for a person and for a program."""
+"""Describes why something did not work, as resources keep it and show it: for a person and for a program."""
 
 from typing import TypedDict
 

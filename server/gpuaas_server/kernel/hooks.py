@@ -1,4 +1,4 @@
-"""How a noun calls a noun above it: it declares a hook, and `wiring.py` connects the functions at the start of a process.
+"""Lets a noun call a noun above it: it declares a hook, and `wiring.py` connects the functions at the start of a process.
 
 The nouns above import the noun below, so it cannot import them. A hook is the only way up.
 """

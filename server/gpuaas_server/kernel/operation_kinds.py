@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What one kind of operation does to an instance and its members. The defaults leave members as they are."""
+    """Describes what one kind of operation does to an instance and its members. The defaults leave members as they are."""
 
     name: str
     target: str  # instance: the whole; member: one member, or many below a bulk operation

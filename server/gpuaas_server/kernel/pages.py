@@ -12,14 +12,14 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page of a list is asked for: what comes after this id, and how many items of it."""
+    """Names which page of a list is asked for: what comes after this id, and how many items of it."""
 
     after: str | None
     limit: int
 
     @property
     def rows(self) -> int:
-        """How many rows a query reads: the one beyond the page says that there is a next page."""
+        """Return how many rows a query reads: the one beyond the page says that there is a next page."""
         return self.limit + 1
 
 

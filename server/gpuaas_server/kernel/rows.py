@@ -43,7 +43,7 @@ def computed_from(expression: str) -> dict[str, str]:
 
 
 class _Layout:
-    """What is known about a row class. It is collected once, since dataclasses look it up slowly."""
+    """Holds what is known about a row class. It is collected once, since dataclasses look it up slowly."""
 
     def __init__(self, row: type[Any]) -> None:
         self.row = row

@@ -1,4 +1,5 @@
-"""Where `ssh` connects to: address, port and user, in the only forms that may reach a command line or a client's file.
+"""Describes where `ssh` connects to: address, port and user, in the only forms that may reach a command line or a client's
+file.
 
 A host reports where it can be reached. This becomes an argument of `ssh` on a workstation and a line of its `known_hosts`, so
 nothing is accepted that could be an option, a second line or another word. Pure.

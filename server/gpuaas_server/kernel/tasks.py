@@ -1,4 +1,4 @@
-"""How to end tasks of the event loop."""
+"""Ends tasks of the event loop."""
 
 import asyncio
 from typing import Any

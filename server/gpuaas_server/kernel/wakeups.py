@@ -35,7 +35,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class PollResult(Generic[Found]):
-    """What one read of the database found, and whether that is enough to answer."""
+    """Holds what one read of the database found, and whether that is enough to answer."""
 
     found: Found
     enough: bool

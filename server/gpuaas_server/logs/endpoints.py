@@ -76,7 +76,7 @@ async def log_read(
     query = LogQuery(source, since, until, last_event_id or cursor, order, limit)
     await call.pace_task()
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        stream = streams.log_stream(context, service.following(query), call.is_still_admitted)
+        stream = streams.log_stream(context, service.follow_query(query), call.is_still_admitted)
         return LimitedStream(stream, "text/event-stream", call.stream_limits, call.stream_owner, "logs")
     async with call.waiting(int(service.ANSWER_SECONDS)):
         return reply(await service.log_page(context, query))

@@ -1,4 +1,4 @@
-"""Who reads logs at this process now. A reader's lines wait here for a moment, bounded: what is too much is counted."""
+"""Knows who reads logs at this process now. A reader's lines wait here for a moment, bounded: what is too much is counted."""
 
 import asyncio
 from collections import Counter, deque

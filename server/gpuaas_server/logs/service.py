@@ -29,7 +29,7 @@ ANSWER_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Which lines of a member somebody wants."""
+    """Describes which lines of a member somebody wants."""
 
     source: str | None = None
     since: datetime | None = None
@@ -42,7 +42,7 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What a read needs besides its query: who reads what, at which process."""
+    """Holds what a read needs besides its query: who reads what, at which process."""
 
     platform: Platform
     scope: Scope
@@ -209,7 +209,7 @@ def _microseconds(moment: datetime) -> int:
     return max(0, int(moment.timestamp() * 1_000_000))
 
 
-def following(query: LogQuery) -> LogQuery:
+def follow_query(query: LogQuery) -> LogQuery:
     """Return the query of a stream: after its cursor, from its time on, or with the newest lines first."""
     if query.cursor is not None or query.since is not None:
         return replace(query, follow=True, order="oldest", limit=MOST_LINES, until=None)

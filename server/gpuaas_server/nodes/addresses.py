@@ -1,4 +1,4 @@
-"""Which network addresses belong to a node: its own, and those of the slices on it. Each belongs to one node.
+"""Decides which network addresses belong to a node: its own, and those of the slices on it. Each belongs to one node.
 
 The agent reports them, and the report counts while no tenant is on the host. While one is, the record stands: whoever is
 root there could report anything. An administrator may set the host's address at any time.

@@ -132,7 +132,7 @@ async def node_cordon(
 async def node_key_approve(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_key_approve")]
 ) -> Response:
-    """Approve the expired key of a node whose agent was away. The key is valid for one day, in which the agent renews it."""
+    """Approve the expired key of a node whose agent was offline. The key is valid for one day, in which the agent renews it."""
 
     async def approve(tx: Tx) -> None:
         await service.node_lock(tx, node_id, "node_key_approve")

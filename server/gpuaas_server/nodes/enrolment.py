@@ -1,4 +1,4 @@
-"""How a host becomes a node: an administrator makes a one-time token, the host's agent trades it for a node id."""
+"""Makes a host a node: an administrator makes a one-time token, the host's agent trades it for a node id."""
 
 import base64
 import hashlib

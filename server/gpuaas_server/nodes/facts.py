@@ -1,4 +1,4 @@
-"""What the platform itself knows of a node, so that a wipe can bring it back and a verification be compared with it.
+"""Records what the platform itself knows of a node, so that a wipe can bring it back and a verification be compared with it.
 
 Whoever is root on a host can make its agent report anything. Its configuration and the digest of its program are therefore
 taken over only while no tenant of the whole host could have written them; at other times a report that differs is told to

@@ -17,7 +17,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, AdmittedAction
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.kernel.http.origin import user_agent
@@ -106,7 +106,7 @@ class AgentGate:
             await self._refusals.at_the_gate(request, action, problem)
             raise
 
-    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+    async def refused(self, request: Request, admitted: AdmittedAction, problem: Problem) -> None:
         await self._refusals.by_verb(request, admitted, problem)
 
     async def _admit(self, request: Request, action: str) -> Admission:

@@ -16,7 +16,7 @@ _EVERYBODY = "everybody"
 
 
 class Heartbeats:
-    """What one api process remembers of agents' heartbeats, and of what it answers to all of them."""
+    """Remembers what one api process knows of agents' heartbeats, and what it answers to all of them."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

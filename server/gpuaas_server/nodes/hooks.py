@@ -1,4 +1,4 @@
-"""What nodes tell, and ask of, the noun that has GPUs on them: allocations."""
+"""Declares what nodes tell, and ask of, the noun that has GPUs on them: allocations."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field

@@ -21,7 +21,7 @@ _FOR_RELEASE = ("allocation_id", "shape", "login_user", "slots")
 
 @dataclass(frozen=True, slots=True)
 class SentTasks:
-    """What was ever sent to hosts for one allocation."""
+    """Lists what was ever sent to hosts for one allocation."""
 
     node_id: str
     tenant_id: str | None

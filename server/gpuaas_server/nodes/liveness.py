@@ -1,4 +1,4 @@
-"""When each agent was last heard: kept in memory, written for all of them together once a second, when any was.
+"""Keeps when each agent was last heard: in memory, and written for all of them together once a second, when any was.
 
 A sign of life may be lost with the process (at most a second of them); the next poll brings another.
 """

@@ -1,4 +1,4 @@
-"""What becomes of nodes that fall silent, of their maintenance windows, and of drains that are planned. Pure."""
+"""Decides what becomes of nodes that fall silent, of their maintenance windows, and of drains that are planned. Pure."""
 
 from datetime import datetime, timedelta
 
@@ -56,7 +56,7 @@ def decide_window(state: str, starts_at: datetime, ends_at: datetime, now: datet
 
 @dataclass(frozen=True, slots=True)
 class DrainStep:
-    """Whether the drain begins now, or when to look again."""
+    """Tells whether the drain begins now, or when to look again."""
 
     begins: bool
     again_at: datetime | None = None

@@ -15,7 +15,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admitted
+from gpuaas_server.kernel.http.admissions import AdmittedAction
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.nodes import node_key_queries, signatures
 from gpuaas_server.nodes.signatures import ENROLLING
@@ -81,7 +81,7 @@ class AgentRefusals:
                     tx, NewEvent(_MISUSE_EVENTS[misuse.code], misuse.node_id, data=details | {"call": action})
                 )
 
-    async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+    async def by_verb(self, request: Request, admitted: AdmittedAction, problem: Problem) -> None:
         actor = admitted.admission.actor
         if isinstance(problem, KeyMisuse):  # the gate admits an enrolment by the key in its body, whosever it is
             await identity.count_attempt(self._platform, self._limit, actor.address)

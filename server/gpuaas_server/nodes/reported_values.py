@@ -1,4 +1,4 @@
-"""What hosts report, made storable and harmless: a host may send any JSON, the database takes only some of it, and what it
+"""Makes what hosts report storable and harmless: a host may send any JSON, the database takes only some of it, and what it
 keeps is shown on terminals and pages. Pure.
 """
 

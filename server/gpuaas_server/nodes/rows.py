@@ -68,7 +68,7 @@ class NewNode:
 
 @dataclass(frozen=True, slots=True)
 class MappedNode:
-    """What a map of the fleet says of a node `n`."""
+    """Holds what a map of the fleet says of a node `n`."""
 
     id: str
     name: str
@@ -148,7 +148,7 @@ class MarkedNode:
 
 @dataclass(frozen=True, slots=True)
 class RecordedClaim:
-    """What is recorded of a node for its wipes."""
+    """Holds what is recorded of a node for its wipes."""
 
     configuration: str | None
     agent_sha256: str | None
@@ -191,7 +191,7 @@ class NodeKeyHistory(NodeKeyRow):
 
 @dataclass(frozen=True, slots=True)
 class EndingKeys:
-    """How many keys of nodes in use have ended, and how many are late to be renewed."""
+    """Counts the keys of nodes in use that have ended, and those that are late to be renewed."""
 
     expired: int
     late: int

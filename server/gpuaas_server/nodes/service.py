@@ -1,4 +1,4 @@
-"""What people do with nodes: look, rename, cordon, drain, retire, discover."""
+"""Does what people do with nodes: look, rename, cordon, drain, retire, discover."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -37,7 +37,7 @@ from gpuaas_server.work import leases
 __all__ = [
     "DISCOVER_SECONDS",
     "HostChange",
-    "Unconfirmed",
+    "NodesWithoutAnchor",
     "address_is_of_node",
     "boots_reported",
     "count_ending_keys",
@@ -76,7 +76,7 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Unconfirmed:
+class NodesWithoutAnchor:
     """Nodes that do not trust a CA yet: how many are heard of, how many there are, and some of their names."""
 
     alive: int
@@ -84,12 +84,12 @@ class Unconfirmed:
     names: list[str]
 
 
-async def nodes_without_anchor(connection: Connection, digest: str, names: int) -> Unconfirmed:
+async def nodes_without_anchor(connection: Connection, digest: str, names: int) -> NodesWithoutAnchor:
     rows = await queries.nodes_without_anchor(connection, digest, names)
     if not rows:
-        return Unconfirmed(0, 0, [])
+        return NodesWithoutAnchor(0, 0, [])
     named = [f"{row.name} (lost)" if row.lost else row.name for row in rows]
-    return Unconfirmed(rows[0].alive, rows[0].total, named)
+    return NodesWithoutAnchor(rows[0].alive, rows[0].total, named)
 
 
 async def node_list(connection: Connection, caller: Caller, status: str | None, page: PageRequest) -> Page[Node]:

@@ -1,4 +1,4 @@
-"""What a node is and what may be done with it, derived from its row. Pure."""
+"""Derives from a node's row what the node is and what may be done with it. Pure."""
 
 from collections.abc import Iterable
 
@@ -40,7 +40,7 @@ class NodeState:
 
     @property
     def eligible(self) -> bool:
-        """Whether the scheduler may use its approved slots."""
+        """Return whether the scheduler may use its approved slots."""
         return not (self.cordoned or self.lost or self.retired)
 
 

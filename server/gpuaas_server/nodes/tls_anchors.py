@@ -1,4 +1,4 @@
-"""Which CAs agents trust for TLS: told to them under the task key's signature, and confirmed by their heartbeats."""
+"""Tells agents which CAs to trust for TLS: under the task key's signature, and confirmed by their heartbeats."""
 
 import base64
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class _Signed:
 
 
 class AnchorDocuments:
-    """What one api process tells agents: signed once, and again when a TLS CA or a task key was added or retired."""
+    """Holds what one api process tells agents: signed once, and again when a TLS CA or a task key was added or retired."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

@@ -21,7 +21,7 @@ from gpuaas_server.operations.steps import merge_steps
 
 @dataclass(frozen=True, slots=True)
 class LeasedOperation:
-    """What the lease of an operation opens to its controller: these machines, and the artifacts of this version."""
+    """Tells what the lease of an operation opens to its controller: these machines, and the artifacts of this version."""
 
     operation_id: str
     instance_id: str

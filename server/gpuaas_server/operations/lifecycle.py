@@ -39,7 +39,7 @@ def app_topic(slug: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """What was asked for, why, and until when."""
+    """Says what was asked for, why, and until when."""
 
     kind: str
     reason: str | None = None

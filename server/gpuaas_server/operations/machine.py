@@ -51,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the hosts said: whether some have not answered yet, what is left of a teardown, and why members are not ready.
+    """Holds what the hosts said: whether some have not answered yet, what is left of a teardown, and why members are not ready.
 
     `until`: when those that are silent by then are given up.
     """
@@ -147,7 +147,7 @@ def possible_actions(status: str, phase: str | None, target: str, cancel_request
 
 @dataclass(frozen=True, slots=True)
 class BulkStep:
-    """What a bulk operation does after one of its children has changed."""
+    """Tells what a bulk operation does after one of its children has changed."""
 
     status: str
     failure: Failure | None = None

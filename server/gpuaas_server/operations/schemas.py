@@ -166,7 +166,7 @@ class Leased(Body):
 
 
 class LeaseReport(Leased):
-    """What renews a lease: the steps and the progress of the work."""
+    """The report renews a lease: it has the steps and the progress of the work."""
 
     steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
         default=[], description="Steps that began or changed since the last report."

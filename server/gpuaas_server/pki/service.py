@@ -1,4 +1,4 @@
-"""What other nouns use of the platform's keys and certificate authorities."""
+"""Offers other nouns what they use of the platform's keys and certificate authorities."""
 
 from gpuaas_server.pki.client_authority import client_certificate, read_request
 from gpuaas_server.pki.keys import (

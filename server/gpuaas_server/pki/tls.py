@@ -36,7 +36,7 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True)
 class _CertificateSpec:
-    """What the server's certificate must contain, and who signs it."""
+    """Says what the server's certificate must contain, and who signs it."""
 
     names: list[str]
     authority: PublishedKey  # that signs now

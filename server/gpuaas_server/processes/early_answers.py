@@ -1,4 +1,4 @@
-"""What an api answers before it can serve: that it lives, and what it is waiting for."""
+"""Answers for an api before it can serve: that it lives, and what it is waiting for."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""What tenants and projects tell the nouns above them."""
+"""Declares what tenants and projects tell the nouns above them."""
 
 from collections.abc import Awaitable, Callable
 

@@ -39,7 +39,7 @@ class ProjectRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What other nouns may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
+    """Holds what other nouns may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
 
     id: str
     slug: str
@@ -48,7 +48,7 @@ class ProjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProjectState:
-    """Whether a project and its tenant are disabled, or to be deleted."""
+    """Tells whether a project and its tenant are disabled, or to be deleted."""
 
     tenant_id: str
     project_disabled: bool

@@ -193,7 +193,7 @@ async def project_update(tx: Tx, body: ProjectUpdate, caller: Caller, require_ma
 
 @dataclass(frozen=True, slots=True)
 class DeletionTarget:
-    """What a deletion must know of its tenant or project, whose row is locked."""
+    """Holds what a deletion must know of its tenant or project, whose row is locked."""
 
     tenant_id: str
     project_id: str | None

@@ -30,7 +30,7 @@ class InspectionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     item: str
     why: str
     known: bool  # it was there before the tenant came
@@ -41,7 +41,7 @@ class Check:
     name: str
     verdict: str  # absent, left, not_seen
     entries: list[str] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[Finding] = field(default_factory=list)
     left: int = 0
     not_in_footprint: list[str] = field(default_factory=list)
     examined: int = 0
@@ -85,10 +85,10 @@ def compare(asked: InspectionRequest, result: Mapping[str, object], evidence: Ma
         return Comparison(
             "unseen", "baseline_mismatch", "The host was compared with another baseline than the recorded one.", checks
         )
-    return _judged(checks)
+    return _compare_checks(checks)
 
 
-def _judged(checks: list[Check]) -> Comparison:
+def _compare_checks(checks: list[Check]) -> Comparison:
     left = [check for check in checks if check.verdict == "left"]
     if left:
         names = ", ".join(f"{check.name} ({check.left})" for check in left)
@@ -119,7 +119,7 @@ def _checks(asked: InspectionRequest, result: Mapping[str, object]) -> list[Chec
 
 
 def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check:
-    entries, found = _texts(told, "entries"), [_found(one) for one in _list(told, "found")]
+    entries, found = _texts(told, "entries"), [_finding(one) for one in _list(told, "found")]
     if name in footprint and entries != [entry[:_LOOKED_FOR] for entry in footprint[name]]:
         raise _Malformed(f"looked for other {name}")
     # Of a long list only a part is sent: the count says how many there are.
@@ -130,10 +130,10 @@ def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check
     return Check(name, verdict, entries, found[:MOST_ITEMS], left, not_in_footprint, _number(told, "examined"), problem)
 
 
-def _found(one: object) -> Found:
+def _finding(one: object) -> Finding:
     if not isinstance(one, dict) or not isinstance(one.get("known"), bool):
         raise _Malformed("has a finding that says too little")
-    return Found(_plain(one.get("item")), _plain(one.get("why")), one["known"])
+    return Finding(_plain(one.get("item")), _plain(one.get("why")), one["known"])
 
 
 def _list(told: Mapping[str, object], key: str) -> list[object]:

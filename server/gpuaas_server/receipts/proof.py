@@ -61,13 +61,13 @@ class Proof:
     """The locked receipts of an operation, and what is known of the hosts that have not answered for good."""
 
     receipts: Sequence[ReceiptRow]
-    looks: Mapping[str, host_tasks.TaskRow]  # by receipt
+    inspections: Mapping[str, host_tasks.TaskRow]  # by receipt
     lost: frozenset[str]  # nodes
 
 
 @dataclass(frozen=True, slots=True)
 class ProofDecision:
-    """What becomes of the receipts that change, and how the teardown stands then."""
+    """Tells what becomes of the receipts that change, and how the teardown stands then."""
 
     steps: Sequence[tuple[ReceiptRow, Comparison | Retry]]
     verdict: ReceiptsVerdict
@@ -78,16 +78,16 @@ async def load_proof(connection: Connection, operation_id: str) -> Proof:
     pending = [row for row in rows if row.status == "pending"]
     if not pending:
         return Proof(rows, {}, frozenset())
-    looks = await host_tasks.newest_tasks(connection, [row.id for row in pending])
+    inspections = await host_tasks.newest_tasks(connection, [row.id for row in pending])
     lost = await nodes.nodes_lost(connection, [row.node_id for row in pending])
-    return Proof(rows, looks, frozenset(lost))
+    return Proof(rows, inspections, frozenset(lost))
 
 
 def decide_proof(proof: Proof, now: datetime) -> ProofDecision:
     steps: list[tuple[ReceiptRow, Comparison | Retry]] = []
     after = {row.id: row for row in proof.receipts}
     for row in proof.receipts:
-        decision = decide(_snapshot(row, proof.looks.get(row.id), row.node_id in proof.lost), now)
+        decision = decide(_snapshot(row, proof.inspections.get(row.id), row.node_id in proof.lost), now)
         if isinstance(decision, Wait):
             continue
         steps.append((row, decision))

@@ -61,7 +61,7 @@ async def receipt_show(
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFilter:
-    """Which receipts are wanted; None: any."""
+    """Chooses which receipts are wanted; None: any."""
 
     instance_id: str | None = None
     operation_id: str | None = None

@@ -1,4 +1,4 @@
-"""Which key wraps data keys now, and how: built in (under the master key) or by the external store's transit engine.
+"""Decides which key wraps data keys now, and how: built in (under the master key) or by the external store's transit engine.
 
 Both are always readable, whichever one new secrets go to: a change of the setting leaves nothing behind that cannot be opened.
 """

@@ -21,7 +21,7 @@ class SecretRef:
 
     @property
     def value_purpose(self) -> str:
-        """What the sealed value is bound to: it opens only as this version, so rows cannot be exchanged."""
+        """Return what the sealed value is bound to: it opens only as this version, so rows cannot be exchanged."""
         return f"secret-value:{self.secret_id}:{self.version}"
 
     @property

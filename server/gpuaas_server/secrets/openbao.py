@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.outward import CallFailed, calling
+from gpuaas_server.kernel.http.outward import OutboundCallFailed, open_call
 from gpuaas_server.kernel.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class OpenBao:
             found: dict[str, Any] = answer.json() if answer.content else {}
             _outage.ended()
             return found
-        except CallFailed as error:
+        except OutboundCallFailed as error:
             raise _unavailable(str(error)) from None
         except (OSError, ValueError) as error:
             raise _unavailable(type(error).__name__) from None  # its text may quote what was sent
@@ -95,7 +95,7 @@ class OpenBao:
         trusted = None
         if self.settings.openbao_ca_file is not None:
             trusted = ssl.create_default_context(cafile=str(self.settings.openbao_ca_file))
-        return calling(SECONDS, url, headers, trusted, trust_env=False)
+        return open_call(SECONDS, url, headers, trusted, trust_env=False)
 
 
 class _Outage:

@@ -50,7 +50,7 @@ class PreparedPrivateKey:
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What protects a private key, as administrators see it."""
+    """Tells administrators what protects a private key."""
 
     backend: Literal["builtin", "openbao", "master_key", "destroyed"]
     secret_key_id: str | None

@@ -24,7 +24,7 @@ LEASE = timedelta(seconds=30)
 # A holder ends what nobody watches by itself; only one that died needs somebody else to do it.
 SLACK = timedelta(seconds=5)
 
-SENTENCES = {
+END_MESSAGES = {
     "exited": "The shell has ended.",
     "idle": "Nothing was typed or shown for {idle} minutes, so the terminal was closed.",
     "max_time": "A terminal may stay open for {longest} hours; that time is over.",
@@ -39,7 +39,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why a terminal ended. `exit_status` is set only when the shell ended by itself."""
+    """Says why a terminal ended. `exit_status` is set only when the shell ended by itself."""
 
     reason: str
     message: str
@@ -55,20 +55,20 @@ class End:
 
 
 def end(reason: str, message: str = "", exit_status: int | None = None) -> End:
-    return End(reason, message or SENTENCES[reason], exit_status)
+    return End(reason, message or END_MESSAGES[reason], exit_status)
 
 
 def idle_end(idle_seconds: int) -> End:
     minutes = f"{idle_seconds / 60:g}"
-    return End("idle", SENTENCES["idle"].format(idle=minutes))
+    return End("idle", END_MESSAGES["idle"].format(idle=minutes))
 
 
 def longest_end(max_seconds: int) -> End:
-    return End("max_time", SENTENCES["max_time"].format(longest=f"{max_seconds / 3600:g}"))
+    return End("max_time", END_MESSAGES["max_time"].format(longest=f"{max_seconds / 3600:g}"))
 
 
-def exited(exit_status: int | None) -> End:
-    with_status = f"The shell has ended with status {exit_status}." if exit_status else SENTENCES["exited"]
+def exit_end(exit_status: int | None) -> End:
+    with_status = f"The shell has ended with status {exit_status}." if exit_status else END_MESSAGES["exited"]
     return End("exited", with_status, exit_status)
 
 

@@ -197,7 +197,7 @@ def _reported_end(message: dict[str, object]) -> End:
     status = message.get("exit_status")
     if message.get("failed"):
         return end("not_opened", printable_text(str(message.get("message") or ""))[:300])
-    return machine.exited(status if isinstance(status, int) and 0 <= status <= 255 else None)
+    return machine.exit_end(status if isinstance(status, int) and 0 <= status <= 255 else None)
 
 
 def resize_of(message: dict[str, object]) -> dict[str, object] | None:

@@ -38,7 +38,7 @@ class TerminalRow:
 
 @dataclass(frozen=True, slots=True)
 class LiveTerminals:
-    """How many terminals are live."""
+    """Counts the terminals that are live."""
 
     on_allocation: int
     of_user: int

@@ -7,7 +7,7 @@ from fastapi import WebSocket
 from starlette.requests import HTTPConnection
 
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.admissions import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, AdmittedAction
 from gpuaas_server.kernel.http.routers import api_router
 from gpuaas_server.kernel.http.streams import StreamOwner
 from gpuaas_server.terminals import holder_lease, viewer
@@ -72,7 +72,7 @@ async def agent_terminal_stream(socket: WebSocket, terminal_id: str) -> None:
         by = holder_lease.AnsweringNode(admission.actor, socket.scope["state"]["node_key_generation"])
         taken = await holder_lease.terminal_take(platform, by, terminal_id, public_key, relay_server.address)
     except Problem as problem:
-        await gate.refused(handshake, Admitted("agent_terminal_stream", admission), problem)
+        await gate.refused(handshake, AdmittedAction("agent_terminal_stream", admission), problem)
         await _refuse(channel, problem)
         return
     except (ChannelClosed, TimeoutError):

@@ -85,7 +85,7 @@ async def upload_of(shop: Workshop, intent: Json) -> PartedUpload:
     async with shop.platform.database.connection(PLATFORM) as connection:
         row = await intent_queries.intent_load(connection, intent["id"])
     assert row is not None
-    upload = publish_intents.parted_upload(row)
+    upload = publish_intents.upload_in_parts(row)
     assert upload is not None
     return upload
 

@@ -21,7 +21,7 @@ from gpuaas_catalogue.images.layers import Layer, write_layer
 from gpuaas_catalogue.images.layouts import write_layout
 from gpuaas_catalogue.images.programs import run_isolated
 from gpuaas_catalogue.images.recipes import UID, Recipe
-from gpuaas_catalogue.images.wheels import PLACE, install_wheels
+from gpuaas_catalogue.images.wheels import VENV_PATH, install_wheels
 from gpuaas_sdk.image_layouts import ImageLayout
 
 # Increase this number when the builder makes something else from the same inputs: the image then gets a new cache key.
@@ -35,7 +35,7 @@ root=$1 app=$2 place=$3 python=$4; shift 4
 [ -z "$app" ] || mount --bind "$app" "$root/$place"
 exec chroot "$root" "/usr/bin/python$python" -I -m compileall -q -f --invalidation-mode unchecked-hash "$@"
 """
-_FOLDERS = ("dev", "proc", "sys", "tmp", "run", "root", "var/tmp", "var/lib/dpkg", "home", PLACE)
+_FOLDERS = ("dev", "proc", "sys", "tmp", "run", "root", "var/tmp", "var/lib/dpkg", "home", VENV_PATH)
 _ACCOUNTS = {
     "etc/passwd": f"root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
     f"app:x:{UID}:{UID}::/data:/bin/bash\n",
@@ -119,7 +119,7 @@ def _build_wheels(requirements: Path, python: str, below: Path, progress: Progre
     progress("Downloading and installing the wheels.")
     install_wheels(requirements, root, python)
     progress("Compiling their bytecode.")
-    _compile(below, root / PLACE, python, [f"/{PLACE}/lib"])
+    _compile(below, root / VENV_PATH, python, [f"/{VENV_PATH}/lib"])
     progress("Writing the layer of the wheels.")
     _store_layer(target, root)
     shutil.rmtree(root)
@@ -169,7 +169,7 @@ def _everything_below(root: Path) -> list[Path]:
 
 
 def _compile(root: Path, app: Path | None, python: str, folders: list[str]) -> None:
-    words = [str(root), str(app or ""), PLACE, python, *folders]
+    words = [str(root), str(app or ""), VENV_PATH, python, *folders]
     environment = {"PATH": _PATH + ":/usr/sbin:/sbin", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
     done = run_isolated(["sh", "-c", _COMPILE, "sh", *words], _TIMEOUT, environment)
     # Some wheels contain templates that look like modules and are none; Python could not load them either.

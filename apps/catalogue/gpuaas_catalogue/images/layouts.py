@@ -1,4 +1,4 @@
-"""How an image is written as a folder in OCI's layout, which podman and other programs read."""
+"""Writes an image as a folder in OCI's layout, which podman and other programs read."""
 
 import hashlib
 import json

@@ -13,7 +13,7 @@ from pathlib import Path
 from gpuaas_catalogue.images.errors import BuildFailed
 from gpuaas_catalogue.images.programs import run_program
 
-PLACE = "opt/app"
+VENV_PATH = "opt/app"
 _PLATFORM = "x86_64-manylinux_2_36"  # the libc of Debian 12
 _TIMEOUT = 900.0
 _BESIDE = ("bin", "share", "etc")  # what wheels put beside the modules
@@ -21,7 +21,7 @@ _BESIDE = ("bin", "share", "etc")  # what wheels put beside the modules
 
 def install_wheels(requirements: Path, root: Path, python: str) -> None:
     """Install below `root`, whose folder `opt/app` must not exist yet."""
-    prefix = root / PLACE
+    prefix = root / VENV_PATH
     modules = prefix / f"lib/python{python}/site-packages"
     modules.parent.mkdir(parents=True)
     _unpack(requirements, modules, python)

@@ -70,7 +70,7 @@ def _confinement(cgroup: str) -> list[str]:
 
 
 def _scheduling(memory_per_cpu: int | None) -> list[str]:
-    """Where memory is scheduled, a job without --mem gets the share of its cores. Slurm's default would be all memory of the
+    """Give a job without --mem the share of its cores, where memory is scheduled. Slurm's default would be all memory of the
     node, which keeps other jobs out.
     """
     resources = "CR_Core" if memory_per_cpu is None else "CR_Core_Memory"

@@ -1,4 +1,4 @@
-"""What an operator does once: create a customer and SKUs, enrol nodes, and approve their topology."""
+"""Does what an operator does once: create a customer and SKUs, enrol nodes, and approve their topology."""
 
 from gpuaas_lab.demo.context import SETTLE_SECONDS, DemoContext
 from gpuaas_lab.demo.fleets import GPUS, HOSTS, DemoFleet

@@ -5,7 +5,7 @@ from gpuaas_server.kernel.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """What a code of the catalogue says about itself."""
+    """Holds what a code of the catalogue says about itself."""
 
     code: str
     status: int

@@ -1,4 +1,4 @@
-"""What the gate answers for a call that it allows. Services take it without the web framework."""
+"""Holds what the gate answers for a call that it allows. Services take it without the web framework."""
 
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor
@@ -16,7 +16,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedAction:
     """The action that a request was admitted for. The gate leaves it on the request for a later refusal."""
 
     action: str

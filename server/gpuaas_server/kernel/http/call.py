@@ -21,7 +21,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
-from gpuaas_server.kernel.http.admissions import Admission, Admitted
+from gpuaas_server.kernel.http.admissions import Admission, AdmittedAction
 from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 
@@ -34,7 +34,7 @@ class Gate(Protocol):
 
     async def admit(self, request: Request, action: str) -> Admission: ...
 
-    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+    async def refused(self, request: Request, admitted: AdmittedAction, problem: Problem) -> None:
         """Take note that an admitted call ended in a problem. The gate decides whether that is a denial to be recorded."""
 
 

@@ -33,7 +33,7 @@ RETRY_SECONDS = "2"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections an api process accepts in all, unauthenticated, and per address."""
+    """Limits how many connections an api process accepts in all, unauthenticated, and per address."""
 
     connections: int
     unauthenticated: int
@@ -42,7 +42,7 @@ class ConnectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a connection or a request is refused: `reason` is the metric's label, `code` the one of the answer."""
+    """Says why a connection or a request is refused: `reason` is the metric's label, `code` the one of the answer."""
 
     reason: str
     code: str
@@ -102,7 +102,7 @@ class Connection:
 
 @dataclass(slots=True)
 class _Network:
-    """What the unauthenticated connections of one address use."""
+    """Counts what the unauthenticated connections of one address use."""
 
     unauthenticated: dict[Connection, None] = field(default_factory=dict)
     body_bytes: int = 0

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
-    """What all listeners of a process share."""
+    """Holds what all listeners of a process share."""
 
     table: ConnectionTable
     bounds: RequestBounds

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 
 
-class CallFailed(OSError):
+class OutboundCallFailed(OSError):
     """There was no complete answer. The text names the kind of failure only: a message may quote what was sent."""
 
 
-class CertificateRefused(CallFailed):
+class CertificateRefused(OutboundCallFailed):
     """The other side showed a certificate that is not trusted, for the reason in the text. Nothing was sent to it."""
 
 
@@ -29,7 +29,7 @@ def context_with(authorities: Sequence[str]) -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def calling(
+async def open_call(
     seconds: float,
     base_url: str = "",
     headers: Mapping[str, str] | None = None,
@@ -53,7 +53,7 @@ async def calling(
         refused = _certificate_error(error)
         if refused is not None:
             raise CertificateRefused(refused.verify_message) from error
-        raise CallFailed(type(error).__name__) from error
+        raise OutboundCallFailed(type(error).__name__) from error
 
 
 def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

@@ -1,4 +1,4 @@
-"""What the query of a list says about its page. For endpoints; services know `Page` and `PageRequest`."""
+"""Reads what the query of a list says about its page. For endpoints; services know `Page` and `PageRequest`."""
 
 from typing import Annotated
 

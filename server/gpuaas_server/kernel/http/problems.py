@@ -31,7 +31,7 @@ _BY_STATUS = {
 
 
 class ProblemDocument(BaseModel):
-    """What went wrong, for people (title, detail, next_step) and for programs (code, retryable, details)."""
+    """The document says what went wrong, for people (title, detail, next_step) and for programs (code, retryable, details)."""
 
     type: str = Field(description="A URI that names the code.", examples=["urn:gpuaas:error:no_capacity"])
     title: str = Field(description="The same sentence for every problem of this code.")

@@ -46,7 +46,7 @@ BODY_LATE = Refusal("body_late", "request_timeout", "The body arrived too slowly
 
 @dataclass(frozen=True, slots=True)
 class RequestBounds:
-    """How large and how slow the parts of a request may be."""
+    """Limits how large and how slow the parts of a request may be."""
 
     header_bytes: int
     header_seconds: float

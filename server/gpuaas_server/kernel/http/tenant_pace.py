@@ -1,4 +1,4 @@
-"""How fast one tenant may change things, and send bytes, at one api process.
+"""Limits how fast one tenant may change things, and send bytes, at one api process.
 
 Lanes and turns keep a tenant's work from holding up another's, but each change costs every part of the platform something:
 without a bound on their rate, one tenant's programs would fill the processors and the disk that all share. A tenant that is

@@ -1,4 +1,4 @@
-"""What a container needs of its host: the engine, GPUs, and ports that nobody uses."""
+"""Finds what a container needs of its host: the engine, GPUs, and ports that nobody uses."""
 
 import json
 import os

@@ -34,7 +34,7 @@ class Entry(tarfile.TarInfo):
 
 
 class Room:
-    """What the archive may take of the disk: by its own count, and by what the disk says, which others fill, too."""
+    """Limits what the archive may take of the disk: by its own count, and by what the disk says, which others fill, too."""
 
     def __init__(self, folder):
         self._folder = folder

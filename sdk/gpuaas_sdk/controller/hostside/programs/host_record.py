@@ -11,7 +11,7 @@ RECORDS = "/var/lib/gpuaas-apps"
 
 
 class Record:
-    """What one instance has on this host, in the order in which it was made. One request at a time may change it."""
+    """Keeps what one instance has on this host, in the order in which it was made. One request at a time may change it."""
 
     def __init__(self, instance):
         self.path = os.path.join(RECORDS, f"{instance}.json")

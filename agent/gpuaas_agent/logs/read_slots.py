@@ -1,4 +1,4 @@
-"""Limits the readers of journals: a few at a time on a host, and one for each allocation, so that none takes all places."""
+"""Limits the readers of journals: a few at a time on a host, and one for each allocation, so that none takes all slots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from gpuaas_agent.failures import TaskFailure
 
-MOST_PLACES = 2
+MAX_READERS = 2
 
 
 class JournalBusy(TaskFailure):
@@ -16,15 +16,15 @@ class JournalBusy(TaskFailure):
         super().__init__("journal_busy", "Others read the journals of this host", "Try again.", retryable=True)
 
 
-class Places:
-    def __init__(self, most: int = MOST_PLACES) -> None:
+class ReadSlots:
+    def __init__(self, most: int = MAX_READERS) -> None:
         self._most = most
         self._changed = threading.Condition()
         self._taken: set[str] = set()  # allocations
 
     @contextmanager
-    def taken(self, allocation_id: str, seconds: float) -> Iterator[None]:
-        """Hold the allocation's place. Raises JournalBusy when it is not free in time."""
+    def acquire_slot(self, allocation_id: str, seconds: float) -> Iterator[None]:
+        """Hold a slot for the allocation until the block ends. Raises JournalBusy when none is free in time."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._is_free(allocation_id), seconds):
                 raise JournalBusy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.confined_files import ConfinedFiles
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_kinds_names_and_contents_are_seen(root: Path) -> None:
-    files = RootedFiles(root)
+    files = ConfinedFiles(root)
     (root / "opt/link").symlink_to("echo")
     os.mkfifo(root / "opt/pipe")
     assert [files.kind(f"/opt/{name}") for name in ("echo", "link", "pipe", "echo/data", "none", "none/x")] == [
@@ -42,13 +42,13 @@ def test_kinds_names_and_contents_are_seen(root: Path) -> None:
 @pytest.mark.parametrize("target", ["/secret", "../../../../secret", "../../secret", "/opt/../../secret"])
 def test_a_link_out_of_the_root_leads_to_the_roots_own_file(root: Path, target: str) -> None:
     (root / "opt/echo/trap").symlink_to(target)
-    assert RootedFiles(root).read("/opt/echo/trap") == b"the root's own"
+    assert ConfinedFiles(root).read("/opt/echo/trap") == b"the root's own"
 
 
 def test_a_linked_folder_is_entered_inside_the_root_only(root: Path) -> None:
     (root / "opt/away").symlink_to(root.parent)  # an absolute path of the host, which is not in the root
-    assert RootedFiles(root).read("/opt/away/secret") is None
-    assert RootedFiles(root).names("/opt/away") == []
+    assert ConfinedFiles(root).read("/opt/away/secret") is None
+    assert ConfinedFiles(root).names("/opt/away") == []
 
 
 def test_links_that_go_round_and_files_that_never_end_are_errors_not_absence(root: Path) -> None:
@@ -56,8 +56,8 @@ def test_links_that_go_round_and_files_that_never_end_are_errors_not_absence(roo
     (root / "b").symlink_to("a")
     os.mkfifo(root / "pipe")
     with pytest.raises(OSError):
-        RootedFiles(root).read("/a")
+        ConfinedFiles(root).read("/a")
     with pytest.raises(OSError):
-        RootedFiles(root).read("/pipe")
+        ConfinedFiles(root).read("/pipe")
     with pytest.raises(OSError):
-        RootedFiles(root).kind("/a/x")
+        ConfinedFiles(root).kind("/a/x")

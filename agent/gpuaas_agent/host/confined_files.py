@@ -20,7 +20,7 @@ _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class RootedFiles:
+class ConfinedFiles:
     root: Path
 
     def kind(self, path: str) -> str | None:

@@ -11,19 +11,19 @@ from gpuaas_sdk.errors import GpuaasError
 Answer = TypeVar("Answer")
 
 
-async def without_given_texts(ctx: Context, member: ControllerMember, work: Awaitable[Answer]) -> Answer:
+async def redact_failure(ctx: Context, member: ControllerMember, work: Awaitable[Answer]) -> Answer:
     """Return what the work returns. Its failure is without inputs and secrets, and without words if they are not known."""
     try:
         return await work
     except HostFailed as failed:
         try:
-            given = await _given_texts(ctx, member)
+            given = await _texts_to_hide(ctx, member)
         except (Failed, GpuaasError):
             raise failed.without_words() from None
         raise hide(failed, given) from None
 
 
-async def _given_texts(ctx: Context, member: ControllerMember) -> list[str]:
+async def _texts_to_hide(ctx: Context, member: ControllerMember) -> list[str]:
     texts = [*read_profile(ctx.manifest, ctx.inputs, member.component_key).answers]
     for secret in (await ctx.secrets()).values() if may_have_secrets(ctx) else ():
         values = (secret.value, secret.previous)
