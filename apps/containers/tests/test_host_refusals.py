@@ -115,7 +115,10 @@ def test_why_a_container_does_not_run_is_told_apart(
     [
         ("#!/bin/sh\n", "not a cloud-config"),
         ('#cloud-config\n{"write_files": [], "runcmd": [], "users": []}', "keys beside"),
-        ('#cloud-config\n{"write_files": [{"owner": "me:me", "path": "/nonexistent/x"}], "runcmd": []}', "not root"),
+        (
+            '#cloud-config\n{"write_files": [{"owner": "me:me", "path": "/nonexistent/x"}], "runcmd": []}',
+            "not belong to root",
+        ),
     ],
 )
 def test_a_document_that_no_controller_of_ours_writes_changes_nothing(tmp_path: Path, text: str, message: str) -> None:
