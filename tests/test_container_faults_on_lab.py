@@ -4,6 +4,7 @@ import io
 import re
 import socket
 import tarfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -265,6 +266,56 @@ def test_a_host_that_loses_its_power_during_a_launch_gives_an_outcome_and_the_ne
             time.sleep(0.2)
         assert host.run(["podman", "exec", name, "cat", "/run/secrets/token"]).stdout == token != ""
         lab.torn_down(instance)
+    assert engine_lists(host) == NOTHING
+
+
+class PowerCut:
+    """A step hook that cuts the host's power once: after the work of this step, and before its report."""
+
+    def __init__(self, host: Host, step: str) -> None:
+        self._host, self._step = host, step
+        self.done = threading.Event()
+
+    def __call__(self, step: str) -> None:
+        if step == self._step and not self.done.is_set():
+            self._host.power_cut()
+            self.done.set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [
+        pytest.param("deploy", "check", marks=pytest.mark.slow),
+        ("deploy", "pull"),
+        pytest.param("deploy", "start", marks=pytest.mark.slow),
+        pytest.param("decommission", "stop", marks=pytest.mark.slow),
+        ("decommission", "remove"),
+    ],
+)
+def test_a_host_that_loses_its_power_after_any_step_gives_an_outcome_and_the_next_attempt_leaves_nothing_behind(
+    lab: ContainerLab, kind: str, step: str
+) -> None:
+    host = lab.hosts[0]
+    cut = PowerCut(host, step)
+    with at_work(Containers(), lab.controller(), cut):
+        instance, operation = lab.launch(f"cut-after-{step}", ONE)
+        if kind == "decommission":
+            lab.succeeds(operation)
+            operation = lab.operate(instance, "decommission")
+        try:
+            assert cut.done.wait(120)
+        finally:
+            host.power_on()
+            host.wait_ssh()
+        ended = lab.ended(operation)
+        if ended.status != "succeeded":
+            assert ended.failure is not None, ended
+            assert ended.failure.code in ("host_unreachable", "readiness_timeout"), (ended.failure, ended.steps)
+            ended = lab.verb(instance, kind)
+        if kind == "deploy":
+            lab.sandbox.admin.wait_for(lambda: says(lab) == "hello", 60, "the container to answer")
+            ended = lab.verb(instance, "decommission")
+        lab.check_gone(ended)
     assert engine_lists(host) == NOTHING
 
 
