@@ -20,7 +20,8 @@ from gpuaas_sdk import NewMemberOperation, Operation, ReplaceTarget
 from gpuaas_sdk.controller import ImagePull, PublishedArtifact
 from gpuaas_sdk.testing import CRASH_POINTS, crashing_replica
 from system_support.container_lab import NOTHING, ContainerLab, container_lab, engine_lists, names_of, says, web_image
-from system_support.echo_lab import at_work
+from system_support.echo_lab import Do, at_work
+from system_support.victims import Victims
 from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -147,22 +148,29 @@ def test_an_image_whose_links_and_paths_lead_out_changes_nothing_of_the_host(lab
     assert engine_lists(host) == NOTHING
 
 
-def verbs_of_an_instance(lab: ContainerLab, name: str) -> list[Operation]:
-    """Request each verb of an instance and look at what it did. Returns the operations."""
-    host = lab.hosts[0]
+def verbs_of_an_instance(lab: ContainerLab, name: str, see: Do | None = None) -> list[Operation]:
+    """Request each verb of an instance and look at what it did. `see` waits for an operation's end. Returns the operations."""
+    host, done = lab.hosts[0], list[Operation]()
+
+    def then(operation: Operation) -> None:
+        done.append((see or lab.succeeds)(operation))
+        assert done[-1].status == "succeeded", (done[-1].kind, done[-1].failure, done[-1].steps)
+
     instance, deploy = lab.launch(name, ONE)
-    done = [lab.succeeds(deploy)]
+    then(deploy)
     assert says(lab) == "hello"
-    done += [lab.verb(instance, "reconcile"), lab.verb(instance, "restart")]
-    done.append(lab.succeeds(lab.upgrade(instance, TWO)))
+    then(lab.operate(instance, "reconcile"))
+    then(lab.operate(instance, "restart"))
+    then(lab.upgrade(instance, TWO))
     assert says(lab) == "hello again"
-    done.append(lab.verb(instance, "rollback"))
+    then(lab.operate(instance, "rollback"))
     assert (says(lab), len(engine_lists(host)["images"])) == ("hello", 1)
-    done.append(lab.verb(instance, "stop"))
+    then(lab.operate(instance, "stop"))
     assert (says(lab), engine_lists(host)["ps"]) == ("", [])
-    done.append(lab.verb(instance, "start"))
+    then(lab.operate(instance, "start"))
     assert says(lab) == "hello"
-    done.append(lab.torn_down(instance))
+    then(lab.operate(instance, "decommission"))
+    lab.check_gone(done[-1])
     assert engine_lists(host) == NOTHING
     return done
 
@@ -184,6 +192,24 @@ def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_other_
     with crashing_replica(PLACE, lab.controller("one"), tmp_path, at=[point]) as replica:
         done = verbs_of_an_instance(lab, f"dies-{point.replace('_', '-')}")
         assert {one.kind for one in replica.crashes} == {one.kind for one in done}
+
+
+def test_whatever_is_killed_in_each_verb_changes_nothing_but_the_time(lab: ContainerLab) -> None:
+    victims = Victims(lab, ["api", "worker", "agent"], once=True)
+    with at_work(Containers(), lab.controller()):
+        done = verbs_of_an_instance(lab, "victims", victims.see)
+    assert [kind for kind, _ in victims.kills] == [one.kind for one in done]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["api", "worker", "agent"])
+def test_whatever_is_killed_at_each_change_of_each_verb_changes_nothing_but_the_time(
+    lab: ContainerLab, victim: str
+) -> None:
+    victims = Victims(lab, [victim], once=False)
+    with at_work(Containers(), lab.controller()):
+        done = verbs_of_an_instance(lab, f"each-{victim}", victims.see)
+    assert {kind for kind, _ in victims.kills} == {one.kind for one in done}
 
 
 def verbs_of_members(lab: ContainerLab, name: str) -> list[Operation]:
