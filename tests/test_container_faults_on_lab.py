@@ -4,6 +4,7 @@ import io
 import re
 import socket
 import tarfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ from gpuaas_sdk import NewMemberOperation, Operation, ReplaceTarget
 from gpuaas_sdk.controller import ImagePull, PublishedArtifact
 from gpuaas_sdk.testing import CRASH_POINTS, crashing_replica
 from system_support.container_lab import NOTHING, ContainerLab, container_lab, engine_lists, names_of, says, web_image
-from system_support.echo_lab import at_work
+from system_support.echo_lab import Do, at_work
+from system_support.victims import Victims
 from tests_support.parts import part
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -146,22 +148,29 @@ def test_an_image_whose_links_and_paths_lead_out_changes_nothing_of_the_host(lab
     assert engine_lists(host) == NOTHING
 
 
-def verbs_of_an_instance(lab: ContainerLab, name: str) -> list[Operation]:
-    """Request each verb of an instance and look at what it did. Returns the operations."""
-    host = lab.hosts[0]
+def verbs_of_an_instance(lab: ContainerLab, name: str, see: Do | None = None) -> list[Operation]:
+    """Request each verb of an instance and look at what it did. `see` waits for an operation's end. Returns the operations."""
+    host, done = lab.hosts[0], list[Operation]()
+
+    def then(operation: Operation) -> None:
+        done.append((see or lab.succeeds)(operation))
+        assert done[-1].status == "succeeded", (done[-1].kind, done[-1].failure, done[-1].steps)
+
     instance, deploy = lab.launch(name, ONE)
-    done = [lab.succeeds(deploy)]
+    then(deploy)
     assert says(lab) == "hello"
-    done += [lab.verb(instance, "reconcile"), lab.verb(instance, "restart")]
-    done.append(lab.succeeds(lab.upgrade(instance, TWO)))
+    then(lab.operate(instance, "reconcile"))
+    then(lab.operate(instance, "restart"))
+    then(lab.upgrade(instance, TWO))
     assert says(lab) == "hello again"
-    done.append(lab.verb(instance, "rollback"))
+    then(lab.operate(instance, "rollback"))
     assert (says(lab), len(engine_lists(host)["images"])) == ("hello", 1)
-    done.append(lab.verb(instance, "stop"))
+    then(lab.operate(instance, "stop"))
     assert (says(lab), engine_lists(host)["ps"]) == ("", [])
-    done.append(lab.verb(instance, "start"))
+    then(lab.operate(instance, "start"))
     assert says(lab) == "hello"
-    done.append(lab.torn_down(instance))
+    then(lab.operate(instance, "decommission"))
+    lab.check_gone(done[-1])
     assert engine_lists(host) == NOTHING
     return done
 
@@ -183,6 +192,24 @@ def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_other_
     with crashing_replica(PLACE, lab.controller("one"), tmp_path, at=[point]) as replica:
         done = verbs_of_an_instance(lab, f"dies-{point.replace('_', '-')}")
         assert {one.kind for one in replica.crashes} == {one.kind for one in done}
+
+
+def test_whatever_is_killed_in_each_verb_changes_nothing_but_the_time(lab: ContainerLab) -> None:
+    victims = Victims(lab, ["api", "worker", "agent"], once=True)
+    with at_work(Containers(), lab.controller()):
+        done = verbs_of_an_instance(lab, "victims", victims.see)
+    assert [kind for kind, _ in victims.kills] == [one.kind for one in done]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["api", "worker", "agent"])
+def test_whatever_is_killed_at_each_change_of_each_verb_changes_nothing_but_the_time(
+    lab: ContainerLab, victim: str
+) -> None:
+    victims = Victims(lab, [victim], once=False)
+    with at_work(Containers(), lab.controller()):
+        done = verbs_of_an_instance(lab, f"each-{victim}", victims.see)
+    assert {kind for kind, _ in victims.kills} == {one.kind for one in done}
 
 
 def verbs_of_members(lab: ContainerLab, name: str) -> list[Operation]:
@@ -265,6 +292,56 @@ def test_a_host_that_loses_its_power_during_a_launch_gives_an_outcome_and_the_ne
             time.sleep(0.2)
         assert host.run(["podman", "exec", name, "cat", "/run/secrets/token"]).stdout == token != ""
         lab.torn_down(instance)
+    assert engine_lists(host) == NOTHING
+
+
+class PowerCut:
+    """A step hook that cuts the host's power once: after the work of this step, and before its report."""
+
+    def __init__(self, host: Host, step: str) -> None:
+        self._host, self._step = host, step
+        self.done = threading.Event()
+
+    def __call__(self, step: str) -> None:
+        if step == self._step and not self.done.is_set():
+            self._host.power_cut()
+            self.done.set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [
+        pytest.param("deploy", "check", marks=pytest.mark.slow),
+        ("deploy", "pull"),
+        pytest.param("deploy", "start", marks=pytest.mark.slow),
+        pytest.param("decommission", "stop", marks=pytest.mark.slow),
+        ("decommission", "remove"),
+    ],
+)
+def test_a_host_that_loses_its_power_after_any_step_gives_an_outcome_and_the_next_attempt_leaves_nothing_behind(
+    lab: ContainerLab, kind: str, step: str
+) -> None:
+    host = lab.hosts[0]
+    cut = PowerCut(host, step)
+    with at_work(Containers(), lab.controller(), cut):
+        instance, operation = lab.launch(f"cut-after-{step}", ONE)
+        if kind == "decommission":
+            lab.succeeds(operation)
+            operation = lab.operate(instance, "decommission")
+        try:
+            assert cut.done.wait(120)
+        finally:
+            host.power_on()
+            host.wait_ssh()
+        ended = lab.ended(operation)
+        if ended.status != "succeeded":
+            assert ended.failure is not None, ended
+            assert ended.failure.code in ("host_unreachable", "readiness_timeout"), (ended.failure, ended.steps)
+            ended = lab.verb(instance, kind)
+        if kind == "deploy":
+            lab.sandbox.admin.wait_for(lambda: says(lab) == "hello", 60, "the container to answer")
+            ended = lab.verb(instance, "decommission")
+        lab.check_gone(ended)
     assert engine_lists(host) == NOTHING
 
 

@@ -18,6 +18,7 @@ from system_support.container_lab import (
     ContainerLab,
     container_lab,
     engine_lists,
+    let_systemd_restart,
     names_of,
     says,
     web_image,
@@ -95,7 +96,7 @@ def test_a_container_goes_through_all_verbs_of_an_instance_and_leaves_nothing(la
         def container() -> object:
             return (lab.member(instance).adapter_detail or {})["container"]
 
-        first = container()
+        first = let_systemd_restart(lab, names.name, times=3)
         count(host, names, 5)
         lab.used(instance, answers=5)
         lab.sandbox.admin.wait_for(

@@ -3,19 +3,16 @@
 The ordinary tier kills something in every verb; the slow tier kills everything, at every step of every verb.
 """
 
-import itertools
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gpuaas_echo.controller import Echo
-from gpuaas_sdk import Operation
-from gpuaas_sdk.errors import ServerFailed, Unreachable
 from gpuaas_sdk.testing import CRASH_POINTS, as_replica, crashing_replica
 from gpuaas_server.kernel.operation_kinds import KINDS
 from system_support.echo_lab import EchoLab, at_work, echo_lab, every_verb
+from system_support.victims import Victims
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 PLACE = "gpuaas_echo.controller:Echo"
@@ -63,40 +60,6 @@ def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_other_
     lab: EchoLab, tmp_path: Path, point: str
 ) -> None:
     every_verb_with_crashes(lab, tmp_path, point)
-
-
-class Victims:
-    """Sees operations to their end, and kills meanwhile: at the first sign of each (`once`), or at each change."""
-
-    def __init__(self, lab: EchoLab, victims: list[str], *, once: bool) -> None:
-        self._ground, self._victims, self._once = lab, itertools.cycle(victims), once
-        self.kills: list[tuple[str, str]] = []
-
-    def see(self, operation: Operation) -> Operation:
-        victim = next(self._victims)
-        seen: set[object] = set()
-        deadline = time.monotonic() + 180
-        while time.monotonic() < deadline:
-            now = self._look(operation)
-            if now is not None and not now.live:
-                return now
-            signs = _signs(now) if now is not None else set()
-            if signs - seen and not (seen and self._once):
-                self._ground.kill(victim)
-                self.kills.append((now.kind if now else "", victim))
-            seen |= signs
-            time.sleep(0.02)
-        raise AssertionError(f"{operation.kind} did not end: {now}")
-
-    def _look(self, operation: Operation) -> Operation | None:
-        try:
-            return self._ground.sandbox.admin.operations.show(self._ground.project_id, operation.id)
-        except (Unreachable, ServerFailed):
-            return None
-
-
-def _signs(now: Operation) -> set[object]:
-    return {(one.name, one.member_id, one.status) for one in now.steps} | ({now.phase} if now.phase else set())
 
 
 def test_whatever_is_killed_in_each_verb_changes_nothing_but_the_time(lab: EchoLab) -> None:

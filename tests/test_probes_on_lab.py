@@ -96,15 +96,37 @@ def _mends_itself(lab: EchoLab, instance: str) -> None:
     lab.hosts[0].run(["systemctl", "stop", UNIT])
     noticed = admin.wait_for(lambda: lab.instance(instance).drift, 120, "the drift to be noticed")
     assert [one.member_id for one in noticed.members] == [lab.member(instance, "hub").id]
+    assert _mending(lab, instance) == [("reconcile", "succeeded")]
+
+
+def _mending(lab: EchoLab, instance: str) -> list[tuple[str, str]]:
+    """Wait until the app answers and nothing is left to mend. Returns what the platform itself requested for it."""
+    admin = lab.sandbox.admin
 
     def mended() -> Instance | None:
         found = lab.instance(instance)
-        return found if (found.health, found.drift, found.operation_id) == ("healthy", None, None) else None
+        whole = (found.health, found.drift, found.operation_id) == ("healthy", None, None)
+        return found if whole and lab.answers(instance) == "hi ping" else None
 
     admin.wait_for(mended, 120, "the instance to mend itself")
-    assert lab.answers(instance) == "hi ping"
-    own = [one for one in admin.operations.list(project, instance_id=instance) if one.requested_by == "system"]
-    assert [(one.kind, one.status) for one in own] == [("reconcile", "succeeded")]
+    listed = admin.operations.list(lab.project_id, instance_id=instance)
+    return [(one.kind, one.status) for one in listed if one.requested_by == "system"]
+
+
+@pytest.mark.slow
+def test_an_app_that_does_not_start_with_its_host_is_mended_by_the_policy(lab: EchoLab) -> None:
+    host, admin = lab.hosts[0], lab.sandbox.admin
+    with at_work(Echo(), lab.controller()):
+        instance, deploy = lab.deploy("restarts", [("hub", lab.places[0])], version=QUICK, greeting="hi")
+        lab.succeeds(deploy)
+        admin.instances.update(lab.project_id, instance, "auto")
+        host.run(["systemctl", "disable", "--quiet", UNIT])
+        host.power_cut()
+        host.power_on()
+        host.wait_ssh()
+        assert ("reconcile", "succeeded") in _mending(lab, instance)
+        assert host.run(["systemctl", "is-enabled", UNIT]).stdout == "enabled\n"
+        lab.torn_down(instance)
 
 
 def _with_health(lab: EchoLab, instance: str, health: str) -> Instance:

@@ -58,6 +58,8 @@ def connect_hooks() -> None:
             versions=catalog.versions_on_digest,
             digests_referred=catalog.digests_referred,
             digests_running=instances.digests_running,
+            last_retirements=catalog.last_retirements,
+            last_instance_ends=instances.last_instance_ends,
             artifact_changed=instances.artifact_flagged,
             tenant_trust_changed=instances.tenant_trust_changed,
         )

@@ -197,6 +197,21 @@ def engine_lists(host: Host) -> dict[str, list[str]]:
     return {kind: sorted(set(found)) for kind, found in listed.items()}
 
 
+def let_systemd_restart(lab: ContainerLab, container: str, times: int) -> str:
+    """Kill the container's program so often, each time after it answered. Returns the container's short id at the end."""
+    host, inspect = lab.hosts[0], ["podman", "container", "inspect", "--format={{.Id}} {{.State.Pid}}", container]
+    now, pid = host.run(inspect).stdout.split()
+    for _ in range(times):
+        host.run(["kill", "-KILL", pid])
+
+        def another(before: str = now) -> list[str] | None:
+            found = host.run(inspect, check=False).stdout.split()
+            return found if found and found[0] != before and says(lab) else None
+
+        now, pid = lab.sandbox.admin.wait_for(another, 60, "the container to run again")
+    return now[:12]
+
+
 NOTHING: dict[str, list[str]] = {"ps": [], "images": [], "volume": [], "network": [], "secret": []}
 
 

@@ -17,14 +17,6 @@ Do = Callable[[Operation], Operation]  # from an operation that was asked for to
 
 
 class EchoLab(LabApp):
-    def kill(self, victim: str) -> None:
-        """kill -9; whoever watches over it starts it again."""
-        if victim == "agent":
-            for host in self.hosts:
-                host.kill_agent()
-        else:
-            self.sandbox.server.kill(victim)
-
     def deploy(
         self, name: str, places: list[tuple[str, str]], /, version: str = OLD, **inputs: object
     ) -> tuple[str, Operation]:

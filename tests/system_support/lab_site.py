@@ -59,6 +59,14 @@ class LabApp(CatalogApp):
             found[self.sandbox.admin.nodes.show(node or "").name] = place
         self.places = [found[host.name] for host in fleet.hosts]
 
+    def kill(self, victim: str) -> None:
+        """kill -9; whoever watches over it starts it again."""
+        if victim == "agent":
+            for host in self.hosts:
+                host.kill_agent()
+        else:
+            self.sandbox.server.kill(victim)
+
     def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:
         done = self.ended(operation, seconds)
         assert done.status == "succeeded", (done.kind, done.failure, done.steps)
@@ -74,8 +82,13 @@ class LabApp(CatalogApp):
 
     def torn_down(self, instance: str, **options: object) -> Operation:
         gone = self.verb(instance, "decommission", **options)
-        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
+        self.check_gone(gone)
         return gone
+
+    def check_gone(self, decommission: Operation) -> None:
+        """Assert that the agents found nothing that the instance left."""
+        receipts = self.receipts(decommission)
+        assert {(one.status, one.verified, one.depth) for one in receipts} == {("clean", True, "gone")}
 
     def used(self, instance: str, **wanted: int) -> dict[str, int]:
         """Wait until these sums are recorded, and not more; returns all sums."""

@@ -101,7 +101,7 @@ async def forget_secrets(host: Host, names: MemberNames, keep: Iterable[Containe
 async def start(host: Host, container: MemberContainer, limit: float, *, restart: bool) -> dict[str, object]:
     """Apply the container's document and wait until it runs. Returns what the host says of it."""
     data, names, seconds = render_user_data(container), container.names, _seconds_until(limit, host)
-    await ask_host(
+    applied = await ask_host(
         host,
         "apply",
         document=data.text,
@@ -113,7 +113,13 @@ async def start(host: Host, container: MemberContainer, limit: float, *, restart
     )
     ports = [one.host for one in container.profile.ports if one.protocol == "tcp"]
     state = await ask_host(
-        host, "watch", timeout=seconds + REPLY_SECONDS, unit=names.unit, ports=ports, seconds=seconds
+        host,
+        "watch",
+        timeout=seconds + REPLY_SECONDS,
+        unit=names.unit,
+        ports=ports,
+        seconds=seconds,
+        restarts=applied.get("restarts", 0),
     )
     return reported_facts(state, STATE)
 

@@ -62,9 +62,10 @@ def refused(folder: Path, request: dict[str, object], **programs: str) -> tuple[
     return failed["code"], failed["message"]
 
 
-def unit(state: str, sub: str, restarts: int = 0, status: int = 0, result: str = "exit-code") -> str:
+def unit(state: str, sub: str, restarts: int = 0, status: int = 0, result: str = "exit-code", main_pid: int = 0) -> str:
     """A systemctl that says this of every unit."""
-    shown = {"ActiveState": state, "SubState": sub, "Result": result, "MainPID": 0, "NRestarts": restarts, "Job": ""}
+    processes = {"MainPID": main_pid, "NRestarts": restarts}
+    shown = {"ActiveState": state, "SubState": sub, "Result": result, "Job": "", **processes}
     return "\n".join(f"echo {name}={value}" for name, value in {**shown, "ExecMainStatus": status}.items())
 
 
@@ -105,9 +106,27 @@ def said(*lines: str) -> str:
 def test_why_a_container_does_not_run_is_told_apart(
     tmp_path: Path, systemctl: str, log: list[str], code: str, message: str
 ) -> None:
-    request = {"action": "watch", "unit": UNIT, "ports": [], "seconds": 1}
+    request = {"action": "watch", "unit": UNIT, "ports": [], "seconds": 1, "restarts": 0}
     found = refused(tmp_path, request, systemctl=systemctl, journalctl=said(*log))
     assert (found[0], message in found[1]) == (code, True), found
+
+
+RESTARTED = unit("active", "running", restarts=5, main_pid=4711)
+
+
+def test_a_container_that_was_restarted_long_ago_is_left_alone_and_runs(tmp_path: Path) -> None:
+    document = f'#cloud-config\n{{"write_files": [], "runcmd": [["touch", "{tmp_path}/started"]]}}'
+    inspected = json.dumps([{"Config": {"Labels": {"l": "1"}}}])
+    request = {"action": "apply", "document": document, "name": "web", "unit": UNIT, "fingerprint": "1", "label": "l"}
+    programs = {"systemctl": RESTARTED, "engine": f"echo '{inspected}'"}
+    applied = answer(tmp_path, {**request, "restart": False}, **programs)["done"]
+    assert (applied, (tmp_path / "started").exists()) == ({"started": False, "restarts": 5}, False)
+    watch = {"action": "watch", "unit": UNIT, "ports": [], "seconds": 10}
+    done = answer(tmp_path, {**watch, "restarts": 5}, systemctl=RESTARTED)["done"]
+    assert (done["state"], done["restarts"]) == ("active", 5)
+    assert refused(tmp_path, {**watch, "restarts": 2}, systemctl=RESTARTED)[0] == "crash_loop"
+    begun = answer(tmp_path, {**request, "restart": True}, **programs)["done"]
+    assert (begun, (tmp_path / "started").exists()) == ({"started": True, "restarts": 0}, True)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +134,10 @@ def test_why_a_container_does_not_run_is_told_apart(
     [
         ("#!/bin/sh\n", "not a cloud-config"),
         ('#cloud-config\n{"write_files": [], "runcmd": [], "users": []}', "keys beside"),
-        ('#cloud-config\n{"write_files": [{"owner": "me:me", "path": "/nonexistent/x"}], "runcmd": []}', "not belong to root"),
+        (
+            '#cloud-config\n{"write_files": [{"owner": "me:me", "path": "/nonexistent/x"}], "runcmd": []}',
+            "not belong to root",
+        ),
     ],
 )
 def test_a_document_that_no_controller_of_ours_writes_changes_nothing(tmp_path: Path, text: str, message: str) -> None:

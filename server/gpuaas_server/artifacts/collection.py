@@ -15,6 +15,7 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.dataclass import dataclass
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.pages import PageRequest
 from gpuaas_server.kernel.settings import Settings
@@ -28,6 +29,12 @@ _WHY = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class UnusedArtifact:
+    row: ArtifactRow
+    since: datetime  # its grace period begins then
+
+
 async def artifact_garbage_list(
     connection: Connection, settings: Settings, project_id: str, page: PageRequest, now: datetime
 ) -> Page[GarbageArtifact]:
@@ -35,7 +42,7 @@ async def artifact_garbage_list(
     rows = await queries.collectable_artifacts(connection, project_id, sorted(COLLECTABLE), page.after, page.rows)
     more = rows[page.limit - 1].id if len(rows) > page.limit else None
     unused = await _unused(connection, project_id, rows[: page.limit])
-    found = [_document(row, settings, now) for row in unused]
+    found = [_document(one, settings, now) for one in unused]
     return Page[GarbageArtifact](items=found, next_cursor=more)
 
 
@@ -48,38 +55,47 @@ async def artifact_garbage_collect(
     )
     grace = timedelta(hours=settings.artifact_grace_hours)
     unused = await _unused(tx.connection, project_id, rows[:PORTION])
-    due = [row for row in unused if _unused_since(row) + grace <= tx.now]
-    for row in due:
-        await deletion.begin_deletion(tx, row)
-    freed = sum(row.stored_bytes for row in due)
-    details: dict[str, object] = {"artifacts": len(due), "size_bytes": freed, "digests": [row.digest for row in due]}
+    due = [one for one in unused if one.since + grace <= tx.now]
+    for one in due:
+        await deletion.begin_deletion(tx, one.row)
+    freed, digests = sum(one.row.stored_bytes for one in due), [one.row.digest for one in due]
+    details: dict[str, object] = {"artifacts": len(due), "size_bytes": freed, "digests": digests}
     entry = AuditEntry(
         "artifact_garbage_collect", project_id, tenant_id, project_id, reason=body.reason, details=details
     )
     await audit.record(tx, entry)
     more = rows[PORTION - 1].id if len(rows) > PORTION else None
     return ArtifactCollection(
-        items=[_document(row, settings, tx.now) for row in due], size_bytes=freed, next_cursor=more
+        items=[_document(one, settings, tx.now) for one in due], size_bytes=freed, next_cursor=more
     )
 
 
-async def _unused(connection: Connection, project_id: str, rows: Sequence[ArtifactRow]) -> list[ArtifactRow]:
-    """Return the artifacts that no version and no live instance refers to, by the same rule as a deletion."""
+async def _unused(connection: Connection, project_id: str, rows: Sequence[ArtifactRow]) -> list[UnusedArtifact]:
+    """Return the artifacts that no version and no live instance refers to, by the same rule as a deletion.
+
+    An artifact is unused since it was published, last moved, its last version was retired or its last instance ended,
+    whichever came last. An instance that was upgraded to another artifact leaves no date.
+    """
     hooks, digests = artifact_hooks(), [row.digest for row in rows]
     used = {
         *await hooks.digests_referred(connection, project_id, digests),
         *await hooks.digests_running(connection, digests),
     }
-    return [row for row in rows if row.digest not in used]
+    dated = (
+        await hooks.last_retirements(connection, project_id, digests),
+        await hooks.last_instance_ends(connection, digests),
+    )
+    return [
+        UnusedArtifact(
+            row, max(row.created_at, row.stage_since, *(found[row.digest] for found in dated if row.digest in found))
+        )
+        for row in rows
+        if row.digest not in used
+    ]
 
 
-def _unused_since(row: ArtifactRow) -> datetime:
-    """Return when the artifact was published or last moved. Its grace period begins then, since no reference is dated."""
-    return max(row.created_at, row.stage_since)
-
-
-def _document(row: ArtifactRow, settings: Settings, now: datetime) -> GarbageArtifact:
-    collectable_at = _unused_since(row) + timedelta(hours=settings.artifact_grace_hours)
+def _document(unused: UnusedArtifact, settings: Settings, now: datetime) -> GarbageArtifact:
+    row, collectable_at = unused.row, unused.since + timedelta(hours=settings.artifact_grace_hours)
     stored = {name: getattr(row, name) for name in ("id", "name", "kind", "digest", "stage")}
     return GarbageArtifact(
         **stored,

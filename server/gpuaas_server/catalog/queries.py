@@ -11,6 +11,7 @@ from gpuaas_server.catalog.rows import (
     AppVersionRow,
     CatalogVersionRow,
     EntitlementRow,
+    LastRetirement,
     NamingVersion,
     RegisteredVersion,
     VersionFacts,
@@ -229,6 +230,17 @@ async def digests_referred(connection: Connection, project_id: str, digests: Seq
         f" (SELECT v.artifact_digest UNION ALL SELECT jsonb_array_elements_text({_NAMED})) AS n(digest)"
         " WHERE v.project_id = %s AND v.status <> 'retired' AND n.digest = ANY(%s)",
         (project_id, list(digests)),
+    )
+
+
+async def last_retirements(connection: Connection, project_id: str, digests: Sequence[str]) -> list[LastRetirement]:
+    return await fetch_all(
+        connection,
+        LastRetirement,
+        "SELECT n.digest, max(v.retired_at) AS retired_at FROM app_versions v CROSS JOIN LATERAL"
+        f" (SELECT v.artifact_digest UNION ALL SELECT jsonb_array_elements_text({_NAMED})) AS n(digest)"
+        " WHERE v.project_id = %(project)s AND v.retired_at IS NOT NULL AND n.digest = ANY(%(digests)s) GROUP BY n.digest",
+        {"project": project_id, "digests": list(digests)},
     )
 
 

@@ -133,6 +133,14 @@ class NamingVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class LastRetirement:
+    """When a version that refers to the digest was last retired."""
+
+    digest: str
+    retired_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ProvidedAppRow:
     name: str
     display_name: str

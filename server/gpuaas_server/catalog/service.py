@@ -1,6 +1,7 @@
 """The verbs of apps, and what other nouns ask of the catalogue: what may be launched, and what its users should know."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, channel_queries, machine, queries
@@ -78,6 +79,7 @@ __all__ = [
     "from_document",
     "host_probes",
     "image_refusals",
+    "last_retirements",
     "launchable",
     "metered_units",
     "not_launchable",
@@ -278,6 +280,12 @@ async def versions_naming(
 async def digests_referred(connection: Connection, project_id: str, digests: Sequence[str]) -> list[str]:
     """Return those of the digests to which a version of the publishing project refers that is not retired."""
     return await queries.digests_referred(connection, project_id, digests)
+
+
+async def last_retirements(connection: Connection, project_id: str, digests: Sequence[str]) -> dict[str, datetime]:
+    """Return when a version of the publishing project that refers to the digest was last retired, by digest."""
+    found = await queries.last_retirements(connection, project_id, digests)
+    return {one.digest: one.retired_at for one in found}
 
 
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:

@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 from gpuaas_server.instances.rows import (
     InstanceChanges,
     InstanceRow,
+    LastInstanceEnd,
     ListedInstanceRow,
     NewInstance,
     NewServedProject,
@@ -193,6 +194,21 @@ async def digests_running(
         str,
         "SELECT digest FROM unnest(%s::text[]) AS d(digest) WHERE live_instances(digest, NULL) > 0 UNION"
         " SELECT digest FROM unnest(%s::text[], %s::text[]) AS n(digest, version) WHERE live_instances(NULL, version) > 0",
+        (list(digests), [digest for digest, _ in naming], [version for _, version in naming]),
+    )
+
+
+async def last_ends(
+    connection: Connection, digests: Sequence[str], naming: Sequence[tuple[str, str]]
+) -> list[LastInstanceEnd]:
+    """Return when an instance of any tenant last ended that ran from the digest, as `digests_running` has it."""
+    return await fetch_all(
+        connection,
+        LastInstanceEnd,
+        "SELECT digest, max(ended) AS ended_at FROM ("
+        "SELECT digest, last_instance_end(digest, NULL) AS ended FROM unnest(%s::text[]) AS d(digest) UNION ALL"
+        " SELECT digest, last_instance_end(NULL, version) FROM unnest(%s::text[], %s::text[]) AS n(digest, version)"
+        ") AS ends WHERE ended IS NOT NULL GROUP BY digest",
         (list(digests), [digest for digest, _ in naming], [version for _, version in naming]),
     )
 

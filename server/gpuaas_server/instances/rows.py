@@ -229,6 +229,14 @@ class InstanceChanges(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class LastInstanceEnd:
+    """When an instance that ran from the digest last ended."""
+
+    digest: str
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class NewInstance:
     """A row to insert; the statement derives the status."""
 

@@ -67,6 +67,7 @@ __all__ = [
     "instance_operate",
     "instance_show",
     "instance_upgrade",
+    "last_instance_ends",
     "live_on_digest",
     "live_on_version",
     "load_metered_instance",
@@ -252,6 +253,13 @@ async def digests_running(connection: Connection, digests: Sequence[str]) -> lis
     """Return the digests from which an instance runs that is not gone, even in only one component."""
     naming = await catalog.versions_naming(connection, digests)
     return await queries.digests_running(connection, digests, [(one.digest, one.version_id) for one in naming])
+
+
+async def last_instance_ends(connection: Connection, digests: Sequence[str]) -> dict[str, datetime]:
+    """Return when an instance that ran from the digest last ended, even in only one component, by digest."""
+    naming = await catalog.versions_naming(connection, digests)
+    found = await queries.last_ends(connection, digests, [(one.digest, one.version_id) for one in naming])
+    return {one.digest: one.ended_at for one in found}
 
 
 async def live_on_version(connection: Connection, version_id: str) -> int:

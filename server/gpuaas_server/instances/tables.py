@@ -78,6 +78,16 @@ app_instances = sa.Table(
     sa.Index("app_instances_by_digest", "digest", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_served", "app_slug", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_version", "version_id", postgresql_where=sa.text("decommissioned_at IS NULL")),
+    # Those that ended: when an artifact was last run.
+    *(
+        sa.Index(
+            f"app_instances_ended_by_{name}",
+            column,
+            "decommissioned_at",
+            postgresql_where=sa.text("decommissioned_at IS NOT NULL"),
+        )
+        for name, column in (("digest", "digest"), ("version", "version_id"))
+    ),
     sa.Index("app_instances_by_tenant", "tenant_id", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
     # Versions that an instance could return to, or was to change to: a revocation looks at them too.
     *(

@@ -68,8 +68,8 @@ class ArtifactSettings(BaseSettings):
     artifact_grace_hours: int = Field(
         default=168,
         ge=1,
-        description="How long a collection spares an artifact that nothing refers to, since it was published or last moved to"
-        " another stage.",
+        description="How long a collection spares an artifact that nothing refers to, since it was published, last moved to"
+        " another stage, its last version was retired or its last instance ended.",
     )
     registry_grace_hours: int = Field(
         default=24,

@@ -1,6 +1,6 @@
 """A version whose components run images of their own: each image counts as the version's artifact does."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from gpuaas_server.artifacts import collection, queries
@@ -65,6 +65,41 @@ async def test_a_collection_takes_no_image_that_a_version_or_an_instance_has_in_
     await world.controller.carry_out(await world.asked(instance_id, "decommission"))
     await world.settle()
     assert await garbage() >= {DIGEST, OTHER}
+
+
+async def test_the_grace_period_begins_when_the_last_instance_ended_or_the_last_version_was_retired(
+    world: AppSite,
+) -> None:
+    await world.publish(**_changes())
+    instance_id, operation_id = await world.created(nodes=1, version="2.0.0")
+    await world.controller.carry_out(operation_id)
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    grace = timedelta(hours=world.platform.settings.artifact_grace_hours)
+
+    async def change(statement: str) -> None:
+        async with world.platform.database.connection(PLATFORM) as connection:
+            await connection.execute(statement)
+
+    async def begins() -> dict[str, datetime]:
+        listed = (await world.admin.get(f"{world.path}/artifact-garbage"))["items"]
+        found = {one["digest"]: datetime.fromisoformat(one["collectable_at"]) - grace for one in listed}
+        return {digest: found[digest] for digest in (DIGEST, OTHER)}
+
+    long_ago = "now() - interval '30 days'"
+    await change(f"UPDATE artifacts SET stage = 'deprecated', created_at = {long_ago}, stage_since = {long_ago}")
+    await change(f"UPDATE app_versions SET status = 'retired', retired_at = {long_ago}")
+    ended = datetime.fromisoformat((await world.instance(instance_id))["decommissioned_at"])
+    assert await begins() == {DIGEST: ended, OTHER: ended}
+    collected = await world.admin.call("POST", f"{world.path}/artifact-garbage/collect", {"reason": "to save bytes"})
+    assert not {DIGEST, OTHER} & {one["digest"] for one in collected.json()["items"]}
+    retired = ended + timedelta(hours=1)
+    await change(f"UPDATE app_versions SET retired_at = '{retired.isoformat()}' WHERE version = '2.0.0'")
+    assert await begins() == {DIGEST: retired, OTHER: retired}
+    await change(f"UPDATE app_versions SET retired_at = {long_ago}")
+    await change(f"UPDATE app_instances SET decommissioned_at = {long_ago}")
+    listed = (await world.admin.get(f"{world.path}/artifact-garbage"))["items"]
+    assert {DIGEST, OTHER} <= {one["digest"] for one in listed if one["due"]}
 
 
 async def test_a_collection_asks_as_often_for_many_artifacts_as_for_one(world: AppSite) -> None:

@@ -77,6 +77,8 @@ async def test_the_number_of_live_instances_is_told_over_the_wall_and_nothing_el
     async with world.platform.database.connection(Scope(new_id("tnt"))) as connection:
         cursor = await select(connection, "SELECT live_instances(%s, NULL) AS live", (digest,))
         assert (await cursor.fetchone() or {})["live"] == 1
+        cursor = await select(connection, "SELECT last_instance_end(%s, NULL) AS ended", (digest,))
+        assert (await cursor.fetchone() or {"ended": ""})["ended"] is None
         cursor = await select(connection, "SELECT current_setting('gpuaas.platform') AS platform")
         assert (await cursor.fetchone() or {})["platform"] == "off"
         cursor = await select(connection, "SELECT count(*) AS n FROM app_instances")

@@ -7,14 +7,17 @@ import json
 import os
 
 from host_commands import ENGINE, Failed, run, run_or_fail, write_file
-from host_units import is_active
+from host_units import restarts_of, show
 
 HEADER = "#cloud-config\n"
 KEYS = {"write_files", "runcmd"}
 
 
 def apply(request):
-    """{"document", "name", "unit", "fingerprint", "label", "restart"}: a container that runs as it should is left alone."""
+    """{"document", "name", "unit", "fingerprint", "label", "restart"}: a container that runs as it should is left alone.
+
+    Returns how often systemd has restarted it so far: those restarts say nothing of the document.
+    """
     if not request["document"].startswith(HEADER):
         raise Failed("document_refused", "the document is not a cloud-config")
     document = json.loads(request["document"][len(HEADER) :])
@@ -25,12 +28,14 @@ def apply(request):
             raise Failed("document_refused", "a file does not belong to root")
         os.makedirs(os.path.dirname(file["path"]), mode=0o755, exist_ok=True)
         write_file(file["path"], file["content"].encode(), int(file["permissions"], 8))
-    if not request["restart"] and is_active(request["unit"]) and started_with(request) == request["fingerprint"]:
-        return {"started": False}
+    if not request["restart"]:
+        state = show(request["unit"])
+        if state["ActiveState"] == "active" and started_with(request) == request["fingerprint"]:
+            return {"started": False, "restarts": restarts_of(state)}
     run(["systemctl", "reset-failed", request["unit"]])
     for command in document["runcmd"]:
         run_or_fail(command, "container_start_failed")
-    return {"started": True}
+    return {"started": True, "restarts": 0}  # systemd counts from the start
 
 
 def started_with(request):

@@ -25,8 +25,15 @@ def is_active(unit):
     return show(unit)["ActiveState"] == "active"
 
 
+def restarts_of(state):
+    return int(state["NRestarts"] or 0)
+
+
 def watch(request):
-    """{"unit", "ports", "seconds"}: returns once the container runs: its ports answer, or it has run for a while."""
+    """{"unit", "ports", "seconds", "restarts"}: returns once the container runs: its ports answer, or it has run for a while.
+
+    Restarts before these, of a container that was left alone, are no part of a crash loop.
+    """
     unit, ports = request["unit"], request["ports"]
     deadline, steady_since, seen, ended_with = time.monotonic() + request["seconds"], 0.0, None, "?"
     while True:
@@ -35,7 +42,7 @@ def watch(request):
         if state["ActiveState"] in ("failed", "inactive") or state["SubState"] == "auto-restart":
             ended_with = state["ExecMainStatus"]  # a restart makes it 0 again
         if not waiting:
-            refuse_failed(unit, state, ended_with)
+            refuse_failed(unit, state, ended_with, request["restarts"])
         runs = state["ActiveState"] == "active" and not waiting
         if not runs or state["MainPID"] != seen:
             steady_since, seen = time.monotonic(), state["MainPID"] if runs else None
@@ -50,8 +57,8 @@ def watch(request):
         time.sleep(PAUSE)
 
 
-def refuse_failed(unit, state, ended_with):
-    crashes = int(state["NRestarts"] or 0)
+def refuse_failed(unit, state, ended_with, earlier_restarts):
+    crashes = max(0, restarts_of(state) - earlier_restarts)
     ended = state["ActiveState"] in ("failed", "inactive")
     waits = state["SubState"] == "auto-restart"
     if not (ended or waits or crashes):
@@ -113,7 +120,7 @@ def status(request):
         **version,
         "unit": request["unit"],
         "state": state["ActiveState"],
-        "restarts": int(state["NRestarts"] or 0),
+        "restarts": restarts_of(state),
         "container": container[:12],
     }
 
