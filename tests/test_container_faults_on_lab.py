@@ -195,14 +195,14 @@ def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_other_
 
 
 def test_whatever_is_killed_in_each_verb_changes_nothing_but_the_time(lab: ContainerLab) -> None:
-    victims = Victims(lab, ["api", "worker", "agent"], once=True)
+    victims = Victims(lab, ["worker", "agent"], once=True)
     with at_work(Containers(), lab.controller()):
         done = verbs_of_an_instance(lab, "victims", victims.see)
     assert [kind for kind, _ in victims.kills] == [one.kind for one in done]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["api", "worker", "agent"])
+@pytest.mark.parametrize("victim", ["worker", "agent"])
 def test_whatever_is_killed_at_each_change_of_each_verb_changes_nothing_but_the_time(
     lab: ContainerLab, victim: str
 ) -> None:
