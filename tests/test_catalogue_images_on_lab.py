@@ -1,6 +1,7 @@
 """Images of the catalogue on a real host: built by recipe, pulled by digest, run by podman as the manifest says, and used."""
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,8 @@ from system_support.catalogue.images import image_of
 from system_support.catalogue.lab_containers import LabRegistry, RunningContainer, container, lab_registry
 from system_support.catalogue.tiny_model import tiny_model
 
+READ_PAGE = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=30).read().decode())"
+NO_DIGEST = f"sha256:{'0' * 64}"
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
 
@@ -50,6 +53,15 @@ def _assert_hidden(running: RunningContainer, token: str) -> None:
     assert token not in told + running.host.run(["ps", "-ewwo", "args"]).stdout
 
 
+def _assert_says_its_version(running: RunningContainer, app: str) -> None:
+    """Without a token, at the page that the manifest names, the program says the version that the manifest declares."""
+    manifest = yaml.safe_load(manifest_of(app, {"image": NO_DIGEST, "weights": NO_DIGEST}))
+    page = manifest["runtime_profile"]["runtime_version_from"]
+    address = f"http://127.0.0.1:{page['port']}{page['path']}"
+    said = running.run("/opt/app/bin/python3", "-c", READ_PAGE, address).strip()
+    assert (json.loads(said)[page["field"]] if "field" in page else said) == manifest["runtime_version"]
+
+
 def test_jupyterlab_executes_code_in_a_kernel_for_who_has_the_token(host: Host, registry: LabRegistry) -> None:
     reference, profile = _published(registry, "jupyter")
     with container(host, reference, profile, {}) as running:
@@ -60,6 +72,7 @@ def test_jupyterlab_executes_code_in_a_kernel_for_who_has_the_token(host: Host, 
         assert lab.get("/lab").status_code == 200
         assert lab.get("/api/kernels", token="guessed").status_code == 403
         assert lab.get("/api/kernels", token="").status_code == 403
+        _assert_says_its_version(running, "jupyter")
         _assert_hidden(running, lab.token)
 
 
@@ -82,6 +95,7 @@ def test_the_serving_app_answers_the_openai_client_and_counts_its_tokens(host: H
         assert counted["llamacpp:tokens_predicted_total"] == whole.completion_tokens + streamed.completion_tokens
         assert counted["llamacpp:prompt_tokens_total"] >= whole.prompt_tokens
         assert proofs.is_refused(running.endpoint(8000, "guessed"), "tiny")
+        _assert_says_its_version(running, "serving")
         _assert_hidden(running, engine.token)
 
 
@@ -104,6 +118,7 @@ def test_tensorboard_shows_the_numbers_of_a_run_only_with_its_token(host: Host, 
         assert proofs.scalars(board, "first", "loss") == [(1, 0.5), (2, 0.25)]
         for guessed in ("", "guessed"):
             assert board.get("/data/runs", token=guessed).status_code == 401
+        _assert_says_its_version(running, "tensorboard")
         opened = httpx.get(f"{board.url}/?token={board.token}", follow_redirects=False, timeout=proofs.HANG)
         assert (opened.status_code, opened.headers["location"]) == (303, "/")
         cookie = opened.headers["set-cookie"].partition(";")[0]

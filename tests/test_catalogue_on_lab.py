@@ -1,5 +1,6 @@
 """JupyterLab and a served model through the platform: published, launched by the container controller, used, and gone."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gpuaas_catalogue.manifests import manifest_of, required_recipe
 from gpuaas_lab import CONTAINER_ENGINE
 from gpuaas_sdk import AppVersion, GpuaasError, Instance, NewInstance, Placement
+from gpuaas_sdk.controller import counts_path
 from gpuaas_sdk.image_layouts import ImageLayout
 from gpuaas_sdk.registry import Repository
 from gpuaas_sdk.signatures import public_pem, sign_image
@@ -108,11 +110,21 @@ class JupyterStory:
         self.lab.succeeds(started.operation, 300.0)
         now, declared = self.shown(), image_of("jupyter").digest
         assert (now.status, now.digest, now.version) == ("running", declared, self.version.version)
-        assert (now.runtime_version, now.declared_runtime_version) == (recipe_version(), recipe_version())
+        assert (now.runtime_version, now.declared_runtime_version) == (self.said_version(), recipe_version())
         [member] = self.lab.sandbox.admin.instances.members(self.lab.project_id, self.instance)
         assert (member.adapter_detail or {})["signature"] == self.signature
         assert self.execute("open('/data/kept', 'w').write('x'); 1 + 1") == "2"
         assert self.notebook.get("/api/kernels", token="guessed").status_code == 403
+
+    def said_version(self) -> str:
+        """What the program itself says of its version, without a token, and the host has read from it."""
+        [host] = self.lab.hosts
+        said = self.running.endpoint(8888).get("/launch/version", token="").text.strip()
+        host.run(["systemctl", "start", f"{self.running.name}-meter.service"])  # as its timer does now and then
+        [member] = self.lab.sandbox.admin.instances.members(self.lab.project_id, self.instance)
+        counted = json.loads(host.read_file(counts_path(self.instance, member.id)))
+        assert counted["runtime_version"] == said
+        return said
 
     def restart(self) -> None:
         before = self.notebook

@@ -155,13 +155,30 @@ def _silent_relay(lab: EchoLab, instance: str) -> InstanceMember:
     return lab.sandbox.admin.wait_for(look, 60, "the health check to miss the relay")
 
 
-def test_the_hub_moves_to_another_machine_and_the_relays_follow_at_the_next_reconcile(lab: EchoLab) -> None:
+def test_the_hub_moves_to_another_machine_and_the_relays_follow_in_the_same_operation(lab: EchoLab) -> None:
     with at_work(Echo(), lab.controller()):
         instance, deploy = lab.deploy("moves", [("hub", lab.places[0]), ("relay", lab.places[1])], greeting="hi")
         lab.succeeds(deploy)
         moved = lab.succeeds(lab.replace(instance, lab.member(instance, "hub"), lab.places[2]))
         assert [(one.status, one.allocation_id) for one in lab.receipts(moved)] == [("clean", lab.places[0])]
-        lab.succeeds(lab.operate(instance, "reconcile"))
+        assert (lab.answers(instance), lab.answers(instance, "relay")) == ("hi ping", "hi hi ping")
+        lab.torn_down(instance)
+
+
+def test_the_hub_moves_also_when_a_relay_is_out_of_reach_and_the_relay_follows_when_it_is_recovered(
+    lab: EchoLab,
+) -> None:
+    app = Echo()
+    app.health_seconds = 1.0
+    with at_work(app, lab.controller()):
+        instance, deploy = lab.deploy("apart", [("hub", lab.places[0]), ("relay", lab.places[1])], greeting="hi")
+        lab.succeeds(deploy)
+        lab.hosts[1].power_cut()
+        moved = lab.succeeds(lab.replace(instance, lab.member(instance, "hub"), lab.places[2]))
+        assert [one.status for one in moved.steps if one.name == "follow-hub"] == ["failed"]
+        lab.hosts[1].power_on()
+        lab.hosts[1].wait_ssh()
+        lab.succeeds(lab.change(instance, "recover", _silent_relay(lab, instance)))
         assert (lab.answers(instance), lab.answers(instance, "relay")) == ("hi ping", "hi hi ping")
         lab.torn_down(instance)
 

@@ -108,7 +108,7 @@ def _assert_only_who_has_the_token_is_served(engine: proofs.Endpoint) -> None:
     assert {("POST", "/v1/chat/completions"), ("POST", "/invocations"), ("POST", "/tokenize")} <= routes
     for token in ("", "guessed"):
         served = {route for route in routes if proofs.status_of(engine, *route, token=token) != 401}
-        assert served <= {("GET", "/health"), ("GET", "/metrics")}
+        assert served <= {("GET", "/health"), ("GET", "/metrics"), ("GET", "/version")}
     assert proofs.is_refused(proofs.Endpoint(engine.address, engine.port, "guessed"), "tiny")
 
 

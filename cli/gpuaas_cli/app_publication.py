@@ -5,6 +5,7 @@ Each step looks at what is there and does only what is missing, so the command c
 
 import gzip
 import io
+import json
 import shlex
 import subprocess
 import tarfile
@@ -24,6 +25,7 @@ from gpuaas_sdk.promotion import PassedCheck
 from gpuaas_sdk.signatures import digest_of, read_private_key, sign_blob
 
 DIGEST = "{digest}"  # in the manifest: the digest of what is packed
+FOOTPRINT = "{footprint}"  # in the manifest: what the app's own command prints
 _SUMMARY = 200  # characters of a tool's last line that are kept as evidence
 
 
@@ -35,6 +37,7 @@ class Publication:
     artifact: Path  # a file as it is, or a folder that is packed
     reason: str
     checks: dict[str, str]  # kind of evidence → command line
+    footprint: str  # command line that prints the footprint
     key: Path | None = None
     deadline: float = 3600
 
@@ -52,9 +55,10 @@ def publish_app(session: Session, project: str, wanted: Publication) -> AppVersi
         unchecked = artifact is None or artifact.stage == "draft"
         checks = wanted.checks.items() if unchecked else ()
         passed = [_run_check(progress, kind, line, wanted.folder) for kind, line in checks]
-        version = _register(
-            session, project, wanted, text.replace(DIGEST, digest)
-        )  # refused before anything is uploaded
+        text = text.replace(DIGEST, digest)
+        if FOOTPRINT in text:
+            text = text.replace(FOOTPRINT, _derive_footprint(progress, wanted))
+        version = _register(session, project, wanted, text)  # refused before anything is uploaded
         progress.finish(f"{version.slug} {version.version} is registered")
         artifact = artifact or _upload(session, progress, project, wanted, file, digest)
         artifact = _sign(session, progress, project, wanted, artifact)
@@ -127,6 +131,29 @@ def _run_check(progress: Progress, kind: str, line: str, folder: Path) -> Passed
     summary = (said[-1] if said else "passed").strip()[:_SUMMARY]
     progress.finish(f"{kind}: {summary}")
     return PassedCheck(kind, line[:_SUMMARY], summary)
+
+
+def _derive_footprint(progress: Progress, wanted: Publication) -> str:
+    """Return what the app's command prints, as JSON on one line: it is YAML too, and faults keep their lines."""
+    line = wanted.footprint
+    progress.update(f"footprint: {line}")
+    correct = "Correct the command, or name another with --footprint. Nothing was published."
+    try:
+        ran = subprocess.run(shlex.split(line), cwd=wanted.folder, capture_output=True, text=True, check=False)
+    except (OSError, ValueError) as error:
+        raise CommandFailed("footprint_not_derived", f"The command cannot be run: {line}.", correct) from error
+    if ran.returncode != 0:
+        detail = f"The command failed: {line}.\n" + "\n".join((ran.stdout + ran.stderr).splitlines()[-10:])
+        raise CommandFailed("footprint_not_derived", detail, correct)
+    try:
+        derived = json.loads(ran.stdout)
+    except (ValueError, RecursionError):
+        derived = None
+    if not isinstance(derived, dict):
+        detail = f"The command printed no footprint as a JSON object: {line}."
+        raise CommandFailed("footprint_not_derived", detail, correct)
+    progress.finish(f"footprint: {', '.join(f'{len(found)} {kind}' for kind, found in derived.items()) or 'empty'}")
+    return json.dumps(derived)
 
 
 def _upload(

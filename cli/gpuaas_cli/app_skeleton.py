@@ -14,6 +14,7 @@ _FILES = {
     "pyproject.toml": "pyproject.toml",
     "init.py": "{package}/__init__.py",
     "controller.py": "{package}/controller.py",
+    "footprint.py": "footprint.py",
     "serve.py": "program/serve.py",
     "test_app.py": "tests/test_{package}.py",
 }

@@ -1,5 +1,6 @@
 """A new app from one command, and its publication with another: as an app team begins."""
 
+import json
 import os
 import secrets
 import subprocess
@@ -69,19 +70,28 @@ def test_a_new_app_is_published_by_one_command_that_can_be_repeated(operator: An
     public.write_bytes(private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     assert operator("trust", "add-key", "release", str(public), "--tenant", slug).code == 0
     publish = ("apps", "publish", str(folder), "--reason", "first version", "--key", str(key), "-p", project)
+    publish += ("--footprint", f"{sys.executable} footprint.py")
     checks = ("--lint", f"{TOOLS}/ruff check .", "--smoke", f"{sys.executable} -m pytest -q -p no:cacheprovider")
 
     broken = operator(*publish, "--lint", "false", "--smoke", "true")
     assert (broken.code == 0, "The lint check failed: false." in broken.err) == (False, True), broken.err
+    for command, why in (("false", "The command failed"), ("echo 1", "printed no footprint"), ("nowhere", "cannot be")):
+        underived = operator(*publish, "--lint", "true", "--smoke", "true", "--footprint", command)
+        assert (underived.code == 0, why in underived.err) == (False, True), underived.err
     assert operator("artifacts", "list", "-p", project, "-o", "json").items == []
     done = operator(*publish, *checks)
     assert done.code == 0, done.err + done.out
+    assert "footprint: 1 units, 1 ports, 1 paths, 1 users" in done.out
     told = ("smoke: 2 passed", "uploaded as sha256:", "signed: verified", "the artifact is active", "is active")
     assert all(part in done.out for part in told), done.out
     [artifact] = operator("artifacts", "list", "-p", project, "-o", "json").items
     evidence = operator("artifacts", "evidence", artifact["id"], "-p", project, "-o", "json").items
     assert {(one["kind"], one["passed"]) for one in evidence} == {("lint", True), ("smoke", True)}
     assert slug in operator("apps", "list", "-p", project).out
+    shown: Any = json.loads(operator("apps", "show", slug, "-p", project, "-o", "json").out)
+    assert shown["manifest"]["footprint"] == {
+        "units": [f"{slug}.service"], "ports": [{"port": 7070}], "paths": [f"/opt/{slug}"], "users": [slug],
+    }  # fmt: skip
 
     repeated = operator(*publish, "--lint", "false", "--smoke", "false")  # nothing is left to check
     assert (repeated.code, "uploaded" in repeated.out) == (0, False), repeated.err

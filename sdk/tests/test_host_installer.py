@@ -9,6 +9,7 @@ import pytest
 from sdk_support.local_installer import ME, LocalInstaller, refused
 
 from gpuaas_sdk.controller.units import unit_text
+from gpuaas_sdk.testing import RecordedHost
 
 
 async def test_a_file_is_written_once_corrected_and_removed_with_the_folders_that_it_needed(
@@ -98,6 +99,27 @@ def test_no_input_adds_a_line_to_a_unit(changed: dict[str, Any]) -> None:
     usual |= changed
     with pytest.raises(ValueError):
         unit_text(usual.pop("command"), **usual)
+
+
+async def test_the_footprint_is_derived_from_what_is_installed() -> None:
+    host = RecordedHost()
+    for name, port in (("notes-hub", 7007), ("notes-relay", 7008), ("notes-hub", 7007)):
+        await host.user("notes")
+        await host.folder("/etc/notes.d")
+        await host.put("/etc/notes.d/relay/conf", "text")
+        await host.put("/etc/notes.dir", "text")
+        await host.unpack("/opt/notes", host.artifact)
+        await host.package("curl")
+        await host.unit(f"{name}.service", ["/opt/notes/run"], user="notes", listens=[port])
+    footprint = host.installed.footprint()
+    assert footprint == {
+        "units": ["notes-hub.service", "notes-relay.service"],
+        "ports": [{"port": 7007}, {"port": 7008}],
+        "paths": ["/etc/notes.d", "/etc/notes.dir", "/opt/notes"],
+        "users": ["notes"],
+    }
+    assert host.installed.missing_in({"footprint": footprint}) == []
+    assert RecordedHost().installed.footprint() == {}
 
 
 async def test_requests_at_the_same_time_lose_no_record(here: LocalInstaller, place: Path) -> None:

@@ -120,6 +120,8 @@ def _pinned(requirements: Path | None) -> dict[str, str]:
     [
         ("http", "GET", "/health", "", 200),
         ("http", "GET", "/metrics", "", 200),
+        ("http", "GET", "/version", "", 200),
+        ("http", "POST", "/version/../tokenize", "", 401),
         ("http", "OPTIONS", "/v1/models", "", 200),
         ("http", "POST", "/v1/chat/completions", "Bearer right", 200),
         ("http", "POST", "/v1/chat/completions", "Bearer wrong", 401),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from gpuaas_echo import workload
@@ -13,6 +14,7 @@ from gpuaas_sdk.controller import (
     Counter,
     Failed,
     Health,
+    HostUnreachable,
     InstanceSnapshot,
     UsageCounters,
     main,
@@ -36,6 +38,15 @@ class Echo(AppController):
     async def upgrade(self, ctx: Context) -> None:
         await self._report_usage(ctx)  # the hub restarts and counts from zero
         await self.deploy(ctx)
+
+    async def replace(self, ctx: Context) -> None:
+        """When the hub moves, its relays follow before the old hub goes: the manifest says `opens_dependents`."""
+        if ctx.new_member is not None:
+            await self.add(ctx.for_members(ctx.new_member))
+            if ctx.new_member.component_key == "hub":
+                await self._follow_hub(ctx.for_members(ctx.new_member))
+        if ctx.old_member is not None and not ctx.old_member.host_gone:
+            await self.remove(ctx.for_members(ctx.old_member))
 
     async def drain(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -92,6 +103,15 @@ class Echo(AppController):
             restart = member.status in ("joining", "drained", "failed")
             await workload.start(host, role, ctx.version.version, arguments, restart=restart)
         ctx.set_member_status(member, "ready", detail={"address": host.address})
+
+    async def _follow_hub(self, ctx: Context) -> None:
+        """Points the relays to the operation's hub. One that does not run, or is out of reach, follows when it is recovered."""
+        arguments = [str(ctx.inputs.get("greeting", "hello")), await hub_address(ctx)]
+        for relay in ctx.all_members:
+            if relay.component_key == "relay" and relay.status in ("ready", "degraded") and not relay.host_gone:
+                with suppress(HostUnreachable):
+                    async with ctx.step("follow-hub", relay):
+                        await workload.start(await ctx.host(relay), "relay", ctx.version.version, arguments)
 
     async def _describe(self, ctx: Context) -> None:
         address, port = (await hub_address(ctx)).split(":")

@@ -16,21 +16,12 @@ import pytest
 import yaml
 
 from gpuaas_echo import controller, workload
-from gpuaas_sdk.controller import Context, Failed, PublishedArtifact
+from gpuaas_sdk.controller import Context, Failed
 from gpuaas_sdk.testing import RecordedHost, free_port
 
 PACKAGE = Path(controller.__file__).parent
 REPOSITORY = Path(__file__).parents[3]
 MANIFEST = (PACKAGE / "manifest.yaml").read_text()
-
-
-class NoArtifact(PublishedArtifact):
-    """An artifact that nobody downloads."""
-
-    def __init__(self) -> None: ...
-
-    async def pull_document(self) -> dict[str, object]:
-        return {}
 
 
 def test_the_manifest_names_the_program_beside_it() -> None:
@@ -41,7 +32,7 @@ def test_the_manifest_names_the_program_beside_it() -> None:
 async def test_the_footprint_lists_everything_that_the_app_installs() -> None:
     host = RecordedHost()
     for role in workload.PORTS:
-        await workload.install(host, NoArtifact())
+        await workload.install(host, host.artifact)
         await workload.start(host, role, "0.1.0", ["hello"])
     assert host.installed.missing_in(yaml.safe_load(MANIFEST)) == []
     assert host.installed.missing_in({}) != []

@@ -158,11 +158,15 @@ def publish(
     ] = None,
     lint: Annotated[str, typer.Option("--lint", help="Lint command, run in FOLDER.")] = "ruff check .",
     smoke: Annotated[str, typer.Option("--smoke", help="Smoke test command, run in FOLDER.")] = "pytest -q",
+    footprint: Annotated[
+        str, typer.Option("--footprint", help="Command that prints what replaces {footprint}, run in FOLDER.")
+    ] = "python3 footprint.py",
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
 ) -> None:
     """Publish a version of an app: check, register, upload, sign, add evidence, promote and activate. Safe to repeat."""
-    wanted = Publication(folder, artifact or folder / "program", reason, {"lint": lint, "smoke": smoke}, key, deadline)
+    checks = {"lint": lint, "smoke": smoke}
+    wanted = Publication(folder, artifact or folder / "program", reason, checks, footprint, key, deadline)
     print_list(session, [publish_app(session, project_id(session, project), wanted)], VERSIONS)
 
 

@@ -16,6 +16,16 @@ class InstalledThings:
     users: list[str] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
 
+    def footprint(self) -> Document:
+        """Return the `footprint` of a manifest: each thing once, and no path below another. What the app's programs make
+        themselves, such as files of their own, is not in it.
+        """
+        paths = [one for one in self.paths if not _is_below(one, self.paths)]
+        ports = [{"port": one} for one in _each_once(self.ports)]
+        kinds = {"units": _each_once(self.units), "ports": ports, "paths": _each_once(paths)}
+        kinds["users"] = _each_once(self.users)
+        return {kind: found for kind, found in kinds.items() if found}
+
     def missing_in(self, manifest: Document) -> list[str]:
         """Return what the manifest's `footprint` does not name, as the lines that it needs. An empty list is right."""
         footprint = manifest.get("footprint")
@@ -25,6 +35,14 @@ class InstalledThings:
         missing += [f"users: {one}" for one in self.users if not _matches(one, _texts(named, "users"))]
         ports = _ports(named.get("ports"))
         return missing + [f"ports: {{port: {one}}}" for one in self.ports if one not in ports]
+
+
+def _each_once(found: Iterable[str | int]) -> list[object]:
+    return list(dict.fromkeys(found))
+
+
+def _is_below(path: str, others: Iterable[str]) -> bool:
+    return any(path.startswith(f"{other}/") for other in others)
 
 
 def _texts(footprint: Mapping[str, object], kind: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Serves one model by the OpenAI API, with llama.cpp on the processors of the host.
 
 The model is a GGUF file that the platform mounts read-only. Clients need the token that `show-token` prints,
-except for /health. The engine's counters are at a port that the host reads but does not offer; they need no token.
+except for /health. The engine's counters and its version are at a port that the host reads but does not offer; they
+need no token.
 """
 
 import argparse
@@ -11,12 +12,13 @@ import signal
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 
 import xllamacpp
 from access_token import ensure_token
 
-METRICS_PORT, METRICS_PAGE = 8001, "/metrics"
+METRICS_PORT, METRICS_PAGE, VERSION_PAGE = 8001, "/metrics", "/version"
 
 
 def read_options() -> argparse.Namespace:
@@ -30,12 +32,16 @@ def read_options() -> argparse.Namespace:
 
 
 def serve_counters(port: int, token: str) -> None:
-    """Serve the engine's page of counters, and no other page."""
+    """Serve the engine's page of counters and its version, and no other page."""
+    engine_version = version("xllamacpp").encode()
 
     class Counters(BaseHTTPRequestHandler):
         timeout = 5
 
         def do_GET(self) -> None:
+            if self.path == VERSION_PAGE:
+                self.answer(engine_version)
+                return
             if self.path != METRICS_PAGE:
                 self.send_error(404)
                 return
@@ -48,6 +54,9 @@ def serve_counters(port: int, token: str) -> None:
                 return
             finally:
                 engine.close()
+            self.answer(page)
+
+        def answer(self, page: bytes) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(page)))

@@ -1,6 +1,7 @@
 """Serves TensorBoard to clients that have its token, because TensorBoard itself has no sign-in.
 
-A client sends the token in a header, or once in the address (`/?token=…`), which sets a cookie. /healthz needs no token.
+A client sends the token in a header, or once in the address (`/?token=…`), which sets a cookie. /healthz and
+/version need no token.
 """
 
 import hmac
@@ -12,6 +13,7 @@ from urllib.parse import parse_qs
 
 from access_token import ensure_token
 from tensorboard import default, program
+from tensorboard.version import VERSION
 
 PORT = 6006
 _COOKIE = "tensorboard-token"
@@ -28,6 +30,9 @@ class TokenGate:
         if environment.get("PATH_INFO") == "/healthz":
             start("200 OK", [_TEXT])
             return [b"ok\n"]
+        if environment.get("PATH_INFO") == "/version":
+            start("200 OK", [_TEXT])
+            return [f"{VERSION}\n".encode()]
         if self._is_right(parse_qs(environment.get("QUERY_STRING", "")).get("token", [""])[0]):
             cookie = f"{_COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             start(

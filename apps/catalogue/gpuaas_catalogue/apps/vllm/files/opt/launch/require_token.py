@@ -1,4 +1,4 @@
-"""Requires the token on all paths of vLLM's server except two. vLLM's own check leaves out paths such as /invocations.
+"""Requires the token on all paths of vLLM's server except three. vLLM's own check leaves out paths such as /invocations.
 
 The server loads this class by its option `--middleware`.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from access_token import ensure_token
 
-OPEN = ("/health", "/metrics")  # read by probes and by the host's meter; they show no prompts and no answers
+OPEN = ("/health", "/metrics", "/version")  # for probes and the host's meter; they show no prompts and no answers
 _HEADERS = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
 _REFUSAL = (
     b'{"error": {"message": "Send the token of this server as a bearer token.", "type": "unauthorized", "code": 401}}'
