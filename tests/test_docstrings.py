@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 QUESTION = re.compile(r"(What|How|Where|Who|Whom|Whose|Whether|Which|When|Why)\b")
 # How many are left in a package. A number may only go down.
 LEFT = {
-    "server/gpuaas_server": 6,
+    "server/gpuaas_server": 0,
     "sdk/gpuaas_sdk": 0,
     "sdk/generator": 0,
     "agent/gpuaas_agent": 0,

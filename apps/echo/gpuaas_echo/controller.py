@@ -40,7 +40,7 @@ class Echo(AppController):
         await self.deploy(ctx)
 
     async def replace(self, ctx: Context) -> None:
-        """When the hub moves, its relays follow before the old hub goes: the manifest says `opens_dependents`."""
+        """Let the relays follow a hub that moves before the old hub goes: the manifest says `opens_dependents`."""
         if ctx.new_member is not None:
             await self.add(ctx.for_members(ctx.new_member))
             if ctx.new_member.component_key == "hub":

@@ -46,7 +46,7 @@ Facts = PlacementFacts | MemberFacts
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a placement does not fit. `component_key` and `allocation_id` say where, when it is about one of them."""
+    """Says why a placement does not fit. `component_key` and `allocation_id` say where, when it is about one of them."""
 
     code: str
     message: str

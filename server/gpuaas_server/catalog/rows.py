@@ -134,7 +134,7 @@ class NamingVersion:
 
 @dataclass(frozen=True, slots=True)
 class LastRetirement:
-    """When a version that refers to the digest was last retired."""
+    """Says when a version that refers to the digest was last retired."""
 
     digest: str
     retired_at: datetime

@@ -230,7 +230,7 @@ class InstanceChanges(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class LastInstanceEnd:
-    """When an instance that ran from the digest last ended."""
+    """Says when an instance that ran from the digest last ended."""
 
     digest: str
     ended_at: datetime

@@ -36,7 +36,7 @@ _refusing: dict[str, tuple[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rows the database shows: those of one tenant, or, for platform roles and the worker, all.
+    """Limits the rows that the database shows: those of one tenant, or, for platform roles and the worker, all.
 
     `controller` names a service account that acts beyond its own project: of apps it sees those that the tenants consent to.
     """

@@ -1,4 +1,4 @@
-"""What this process knows about its database: whether it can be used, since when not, and why, in plain words.
+"""Holds what this process knows about its database: whether it can be used, since when not, and why, in plain words.
 
 Every connection is made through `connect`, which tries again at a steady pace however long the outage lasts, so that the
 process is back within a second of the database. The log has one line when an outage begins and one when it ends.
@@ -99,7 +99,7 @@ class DatabaseHealth:
 
     @property
     def cause(self) -> str:
-        """Why the database cannot be used now; empty when it can."""
+        """Say why the database cannot be used now; empty when it can."""
         return next(iter(self._conditions.values()), "")
 
     def explains(self, error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of quotas below their noun: who may raise one, and the limits of streams that are set."""
+"""Tells what is known of quotas below their noun: who may raise one, and the limits of streams that are set."""
 
 from gpuaas_server.kernel.dataclass import dataclass
 

@@ -26,8 +26,7 @@ from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, 
 from gpuaas_server.nodes.address_queries import has_whole_host_tenant
 from gpuaas_server.nodes.addresses import NodeAddresses, source_networks_of
 from gpuaas_server.nodes.agent_schemas import Enrol
-from gpuaas_server.nodes.node_keys import key_life
-from gpuaas_server.nodes.refusals import KeyMisuse
+from gpuaas_server.nodes.node_keys import KeyMisuse, key_life
 from gpuaas_server.nodes.rows import EnrolmentTokenRow, KeyOwner, NewNode
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING

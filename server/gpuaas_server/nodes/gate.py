@@ -26,9 +26,9 @@ from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.nodes import node_key_queries, queries, signatures
 from gpuaas_server.nodes.heartbeats import Heartbeats
 from gpuaas_server.nodes.liveness import Liveness
-from gpuaas_server.nodes.node_keys import is_over
+from gpuaas_server.nodes.node_keys import KeyMisuse, is_over
 from gpuaas_server.nodes.nonces import NonceMemory
-from gpuaas_server.nodes.refusals import ENROL, AgentRefusals, KeyMisuse
+from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
 from gpuaas_server.nodes.rows import NodeKeyHistory
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
 from gpuaas_server.nodes.task_inbox import TaskInbox

@@ -26,6 +26,19 @@ REMEMBERED = 1000  # former keys of a node that are known as such
 APPROVED_FOR = timedelta(days=1)
 
 
+class KeyMisuse(Problem):
+    """A call signed by a key that the node had before, or by its key from where the node is not."""
+
+    def __init__(
+        self, code: str, node_id: str, generation: int, ended_at: datetime | None = None, alarming: bool = True
+    ) -> None:
+        super().__init__(code)
+        self.node_id = node_id
+        self.generation = generation
+        self.ended_at = ended_at
+        self.alarming = alarming
+
+
 def key_life(settings: Settings) -> timedelta:
     return timedelta(days=settings.node_key_days)
 

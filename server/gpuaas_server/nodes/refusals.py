@@ -1,8 +1,6 @@
 """Refused agent messages in the audit trail, with the node that was claimed and never the token; and refused enrolments,
 counted against the address they came from."""
 
-from datetime import datetime
-
 from starlette.requests import Request
 
 from gpuaas_server.audit import service as audit
@@ -18,6 +16,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.admissions import AdmittedAction
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.nodes import node_key_queries, signatures
+from gpuaas_server.nodes.node_keys import KeyMisuse
 from gpuaas_server.nodes.signatures import ENROLLING
 
 ENROL = "agent_enrol"
@@ -26,19 +25,6 @@ _MISUSE_EVENTS = {"node_key_replaced": "node.former_key_used", "node_key_wrong_n
 _STATUSES = (401, 403, 404, 409, 429)
 # A host whose address another node has is not guessing a token.
 _NO_ATTEMPT = ("rate_limited", "address_taken")
-
-
-class KeyMisuse(Problem):
-    """A call signed by a key that the node had before, or by its key from where the node is not."""
-
-    def __init__(
-        self, code: str, node_id: str, generation: int, ended_at: datetime | None = None, alarming: bool = True
-    ) -> None:
-        super().__init__(code)
-        self.node_id = node_id
-        self.generation = generation
-        self.ended_at = ended_at
-        self.alarming = alarming
 
 
 class AgentRefusals:

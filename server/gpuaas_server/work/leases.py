@@ -48,7 +48,7 @@ class _PassedFlow:
 
 @dataclass(frozen=True, slots=True)
 class _LaneBacklog:
-    """How many due rows wait in a lane, and since when the oldest does."""
+    """Counts the due rows that wait in a lane, and says since when the oldest does."""
 
     lane: int
     waiting: int

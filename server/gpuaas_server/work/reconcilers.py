@@ -1,4 +1,4 @@
-"""What a noun gives to the worker: a reconciler, which decides between reading and writing, or a job, which does not."""
+"""Defines what a noun gives to the worker: a reconciler, which decides between reading and writing, or a job without that."""
 
 from collections.abc import Sequence
 from datetime import datetime
