@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, cast
 
 from gpuaas_agent.failures import DeadlineExceeded, TaskFailure
 
@@ -93,13 +93,10 @@ def _start(argv: list[str], has_input: bool, environment: dict[str, str]) -> sub
         ) from problem
 
 
-def _communicate(
-    process: subprocess.Popen[bytes], stdin: bytes, deadline: Deadline, doing: str
-) -> tuple[bytes, bytes]:
+def _communicate(process: subprocess.Popen[bytes], stdin: bytes, deadline: Deadline, doing: str) -> tuple[bytes, bytes]:
     """Write the input and read both outputs to their ends, up to `MOST_OUTPUT` bytes together."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    read, waiting = {process.stdout: bytearray(), process.stderr: bytearray()}, memoryview(stdin)
+    out, err = cast(IO[bytes], process.stdout), cast(IO[bytes], process.stderr)
+    read, waiting = {out: bytearray(), err: bytearray()}, memoryview(stdin)
     with selectors.DefaultSelector() as selector:
         for stream in read:
             selector.register(stream, selectors.EVENT_READ)
@@ -111,7 +108,7 @@ def _communicate(
                     waiting = _write_some(process.stdin, waiting)
                     done = not waiting
                 else:
-                    stream = process.stdout if key.fileobj is process.stdout else process.stderr
+                    stream = out if key.fileobj is out else err
                     portion = os.read(key.fd, 1 << 16)
                     read[stream] += portion
                     done = not portion
@@ -125,7 +122,7 @@ def _communicate(
                     f"{doing} printed more than {MOST_OUTPUT >> 20} MiB",
                     "Look at this program on the host: it may have been replaced.",
                 )
-    return bytes(read[process.stdout]), bytes(read[process.stderr])
+    return bytes(read[out]), bytes(read[err])
 
 
 def _write_some(stream: IO[bytes], waiting: memoryview) -> memoryview:

@@ -118,6 +118,73 @@ def test_without_a_wipe_every_replaced_program_is_named(tenant: Tenant) -> None:
     assert unclean(tenant.task("verify_wipe")) == {}
 
 
+# Systemd starts the agent as the child of a program of the tenant's.
+PARENT = r"""
+set -e
+sudo mkdir -p /etc/systemd/system/gpuaas-agent.service.d
+sudo tee /etc/systemd/system/gpuaas-agent.service.d/evil.conf >/dev/null <<'EVIL'
+[Service]
+ExecStart=
+ExecStart=/bin/bash -c 'sleep 99981 & /usr/bin/python3 -m gpuaas_agent run & while :; do date > /root/evil; sleep 0.2; done'
+EVIL
+sudo systemctl daemon-reload
+sudo systemctl restart gpuaas-agent
+sleep 1
+pgrep -f root/evil >/dev/null
+"""
+# The agent's own process had another program, which left it a child.
+CHILD = PARENT.replace("/usr/bin/python3 -m gpuaas_agent run & while", "(while").replace(
+    "sleep 0.2; done'", "sleep 0.2; done) & exec /usr/bin/python3 -m gpuaas_agent run'"
+)
+# A known service is started a while after it ended, with a drop-in that returns as often as it is removed.
+LATE = r"""
+set -e
+sudo mkdir -p /etc/systemd/system/cron.service.d
+sudo tee /root/late >/dev/null <<'EVIL'
+f=/etc/systemd/system/cron.service.d/evil.conf; t=$(<$f); s=$(</root/late)
+if [ -e /run/evil-late ]; then
+(while :; do [ -e $f ] && [ -e /root/late ] || { mkdir -p ${f%/*}; echo "$t" > $f; echo "$s" > /root/late; sync; }
+sleep 0.1; done) &
+else rm -r ${f%/*} /root/late; export EVIL_LATE=1; fi
+exec /usr/sbin/cron -f
+EVIL
+sudo tee /etc/systemd/system/cron.service.d/evil.conf >/dev/null <<'EVIL'
+[Service]
+Restart=always
+RestartSec=2
+ExecStart=
+ExecStart=/bin/bash -c '. /root/late'
+EVIL
+sudo touch /run/evil-late
+sudo systemctl daemon-reload
+sudo systemctl restart cron
+sleep 0.5
+pgrep -f 'bash -c . /root/late' >/dev/null
+"""
+LEFT = (
+    "pgrep -fa 'root/[e]vil|root/[l]ate|[s]leep 99981'; grep -lsz '^EVIL_LATE=' /proc/[0-9]*/environ;"
+    " find /etc/systemd/system /root -name 'evil*' -o -name late"
+)
+
+
+@pytest.mark.parametrize("grade", ["rebooted", "inspected"])
+@pytest.mark.parametrize("trick", [PARENT, CHILD, LATE], ids=["parent", "child", "late"])
+def test_what_systemd_starts_for_the_tenant_is_gone_after_the_wipe_or_named(
+    tenant: Tenant, machine: LabMachine, trick: str, grade: str
+) -> None:
+    tenant.grade = grade
+    tenant.task("provision")
+    planted = tenant.ssh(trick)
+    assert planted.returncode == 0, planted.stderr
+    tenant.task("deprovision")
+    if trick is PARENT:  # it is ended with the agent, which the wipe starts anew
+        named = unclean(tenant.task("verify_wipe"))["processes"]
+        assert any("root/evil" in line for line in named), named
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+    assert not machine.run(["sh", "-c", LEFT], check=False).stdout
+
+
 @pytest.mark.parametrize(("blow", "pause"), [("kill", 0.5), ("kill", 5.0), ("power", 1.0), ("power", 4.0)])
 def test_a_wipe_goes_on_behind_its_restart_whatever_is_killed_when(
     tenant: Tenant, machine: LabMachine, pause: float, blow: str

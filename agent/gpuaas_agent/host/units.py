@@ -84,6 +84,10 @@ def settle(deadline: Deadline) -> None:
     commands.attempt(["systemctl", "reset-failed"], deadline)
 
 
+def restart_soon(unit: str, deadline: Deadline) -> None:
+    commands.attempt(["systemctl", "restart", "--no-block", "--", unit], deadline)
+
+
 def start(units: list[str], deadline: Deadline) -> None:
     if units:
         commands.attempt(["systemctl", "start", "--", *units], deadline)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gpuaas_agent.allocations import Marker
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import (
+    agent_start,
     journal_files,
     kernel_state,
     manifest,
@@ -96,7 +97,7 @@ class Verifier:
         left = processes.foreign(self.baseline.explains_process)
         running = processes.snapshot()
         replaced = Programs(self.baseline.files).replaced(running)
-        found = [process.describe() for process in left]
+        found = [process.describe() for process in left] + agent_start.faults()
         return len(running), found + [f"{process.describe()} {fault}" for process, fault in replaced]
 
     def _ports(self) -> Finding:
