@@ -41,6 +41,9 @@ sudo sh -c 'mkdir -p /lost+found /mnt/root; echo x > /lost+found/evil; mount --b
 sudo sh -c 'cd /mnt/root; mkdir run/evil; echo x > run/evil/x; echo x > tmp/evil; cd /; umount /mnt/root; rmdir /mnt/root'
 sudo python3 -c 'import os; os.setxattr("/", "user.evil", b"x"); os.setxattr("/var/tmp", "user.evil", b"x")'
 sudo sh -c 'sed -i s/10.77/10.66/ /etc/gpuaas/agent.json'
+sudo sh -c 'mkdir -p /run/systemd/system-generators /run/systemd/system.conf.d; touch /run/systemd-evil'
+sudo sh -c 'printf "#!/bin/sh\ntrue\n" > /run/systemd/system-generators/evil; touch /run/systemd/system.conf.d/evil.conf'
+sudo sh -c 'f=$(find /run/systemd/generator -type l | grep remount-fs); rm $f; echo x > $f'
 """
 
 
@@ -109,6 +112,12 @@ def test_without_a_wipe_every_replaced_program_is_named(tenant: Tenant) -> None:
     assert {"added /var/cache/evil", "changed /etc/resolv.conf", "changed /etc/issue"} <= set(found["files"])
     assert {"added /lost+found/evil", "changed /", "changed /var/tmp"} <= set(found["files"])
     assert found["mounts"] == [f"under a mount: added /{path}" for path in ("run/evil", "run/evil/x", "tmp/evil")]
+    assert "left /run/systemd-evil" in found["files"]
+    assert {"added /run/systemd/system-generators/evil", "added /run/systemd/system.conf.d/evil.conf"} <= set(
+        found["units"]
+    )
+    changed = "changed /run/systemd/generator/local-fs.target.wants/systemd-remount-fs.service"
+    assert changed in found["units"]
     assert any("inet evil" in line for line in found["kernel"])
     assert any("ip_forward = 1" in line for line in found["kernel"])
     assert "now: network namespace evil" in found["kernel"]

@@ -149,7 +149,13 @@ class Verifier:
         added = sorted(
             path for path in files - self.baseline.unit_files if not path.startswith("/run/systemd/transient/gpuaas-")
         )
-        return len(now) + len(files), foreign + [f"added {path}" for path in added]
+        found = foreign + [f"added {path}" for path in added]
+        before, run_files = self.baseline.run_files, units.run_files()
+        if before is None and not found:
+            raise NotExamined("the baseline of an older agent does not have the content of files in /run")
+        if before is not None:
+            found += [line for line in units.run_differences(before, run_files) if line not in found]
+        return len(now) + len(files | run_files.keys()), found
 
 
 def _those_under(difference: list[str], now: manifest.Manifest, folders: tuple[str, ...]) -> Finding:

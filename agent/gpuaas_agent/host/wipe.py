@@ -167,6 +167,10 @@ class Wiper:
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_leftover(name):
                 self.removed += remove(f"/run/{name}")
+        if self.baseline.run_files is not None:
+            # What a generator made is made again when units settle.
+            for line in units.run_differences(self.baseline.run_files, units.run_files()):
+                self.removed += remove(line.split(" ", 1)[1])
         self._forget_compiled_code()
         return f"{self.removed - before} entries"
 
@@ -238,12 +242,15 @@ def _is_private_folder(path: str) -> bool:
     return stat.S_ISDIR(status.st_mode) and (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o700)
 
 
-_RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"}
+_RUN_BELONGINGS = {
+    *("utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"),
+    *("systemd", "agetty.reload"),
+}
 
 
 def is_run_leftover(name: str) -> bool:
     """Tell whether a new entry in /run is a leftover, and not one that the system itself creates."""
-    return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
+    return name not in _RUN_BELONGINGS
 
 
 def _empty(path: str) -> bool:
