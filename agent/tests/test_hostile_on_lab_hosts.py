@@ -176,8 +176,17 @@ LEFT = (
 )
 
 
-@pytest.mark.parametrize("grade", ["rebooted", "inspected"])
-@pytest.mark.parametrize("trick", [PARENT, CHILD, LATE], ids=["parent", "child", "late"])
+@pytest.mark.parametrize(
+    ("trick", "grade"),
+    [
+        pytest.param(PARENT, "rebooted", id="parent-rebooted"),
+        pytest.param(PARENT, "inspected", id="parent-inspected"),
+        pytest.param(CHILD, "rebooted", id="child-rebooted"),
+        pytest.param(CHILD, "inspected", id="child-inspected"),
+        # Without a restart, it may hide in the memory of a known service.
+        pytest.param(LATE, "rebooted", id="late-rebooted"),
+    ],
+)
 def test_what_systemd_starts_for_the_tenant_is_gone_after_the_wipe_or_named(
     tenant: Tenant, machine: LabMachine, trick: str, grade: str
 ) -> None:

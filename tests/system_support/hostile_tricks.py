@@ -82,7 +82,9 @@ TRICKS = (
         "mkdir -p /etc/systemd/system/gpuaas-agent.service.d; printf '[Service]\\nExecStart=\\nExecStart=/bin/bash -c"
         ' "/usr/bin/python3 -m gpuaas_agent run & while :; do date > /run/planted-parent; sleep 0.2; done"\\n\''
         " > /etc/systemd/system/gpuaas-agent.service.d/parent.conf; systemctl daemon-reload;"
-        " systemctl restart gpuaas-agent",
+        # An agent that starts removes what nobody signed; what is planted next comes after that.
+        f" touch {STATE}/resources/before; systemctl restart gpuaas-agent;"
+        f" for i in $(seq 200); do test -e {STATE}/resources/before || break; sleep 0.1; done",
         "test -e /etc/systemd/system/gpuaas-agent.service.d/parent.conf || pgrep -f planted-parent",
     ),
     # The agent's own files
