@@ -40,13 +40,13 @@ def test_a_process_with_threads_is_held_in_a_trace_and_continues_afterwards(tmp_
     with subprocess.Popen([sys.executable, "-c", _RESISTS, str(tmp_path)]) as process:
         try:
             _wait_until(lambda: first.exists() and second.exists())
-            held = stillness._Trace(process.pid)
-            held.stop(Deadline.after(20))
-            assert len(held.threads) == 2
+            trace = stillness._Trace(process.pid)
+            trace.stop(Deadline.after(20))
+            assert len(trace.threads) == 2
             before = written()
             time.sleep(0.1)
             assert written() == before
-            held.release()
+            trace.release()
             _wait_until(lambda: all(a != b for a, b in zip(written(), before, strict=True)))
         finally:
             process.kill()

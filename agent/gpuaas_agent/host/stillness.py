@@ -30,13 +30,13 @@ def hold(deadline: Deadline) -> Iterator[None]:
     limit = deadline.at_most(_SECONDS_TO_STOP)
     # First without it: a process that traces the first one keeps others from tracing it.
     _kill_all(_others())
-    held = _Trace(1)
+    trace = _Trace(1)
     try:
-        held.stop(limit)
+        trace.stop(limit)
         end_others(limit)
         yield
     finally:
-        held.release()
+        trace.release()
 
 
 def end_others(deadline: Deadline) -> list[Process]:
@@ -91,7 +91,7 @@ class _Trace:
         if thread not in self.threads:
             problem = _ptrace(_SEIZE, thread)
             if problem and os.path.exists(f"/proc/{self.pid}/task/{thread}"):
-                raise _failure(f"process {self.pid} cannot be held: {os.strerror(problem)}")
+                raise _failure(f"process {self.pid} cannot be traced: {os.strerror(problem)}")
             self.threads.add(thread)
         _ptrace(_INTERRUPT, thread)
 
