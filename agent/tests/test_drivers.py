@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.expectations import WipeTerms
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import drives, marker
+from gpuaas_agent.host import agent_start, drives, kernel_state, marker, processes, restart, sshd, stillness
 from gpuaas_agent.host.baseline import Baseline, BaselineStore, LiveState
+from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.specs import ReleaseSpec, Slot, parse_provision, parse_release
 
 OFF = "1 drives of the slots are not erased on this node"
@@ -187,3 +190,51 @@ def test_drives_are_erased_before_the_restart_and_after_it(settings: Config, led
     assert "erase_drives" not in [
         step.name for step in HostDriver(settings, ledger).wipe(kept, context()).steps if step.when
     ]
+
+
+def test_directly_before_the_restart_everything_is_stopped_and_the_files_are_restored_again(
+    settings: Config, ledger: AllocationLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever still runs after the first restore could write again before the restart."""
+    live = LiveState("boot", frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset())
+    BaselineStore(settings.state_dir).save(Baseline({}, frozenset(), live))
+    done: list[str] = []
+    late = [processes.Process(7, 1, 1, False, 0, "/bin/late", "late", "/")]
+
+    @contextlib.contextmanager
+    def hold(deadline: Deadline) -> Iterator[None]:
+        done.append("stopped")
+        yield
+        done.append("continues")
+
+    def end_others(deadline: Deadline) -> list[processes.Process]:
+        done.append("ended others")
+        return [late.pop()] if late else []
+
+    def restore(wiper: Wiper) -> list[str]:
+        done.append("restored")
+        return list(unrestorable)
+
+    unrestorable: list[str] = []
+    monkeypatch.setattr(stillness, "hold", hold)
+    monkeypatch.setattr(stillness, "end_others", end_others)
+    monkeypatch.setattr(kernel_state, "disarm", lambda before: done.append("disarmed"))
+    monkeypatch.setattr(agent_start, "faults", list)
+    monkeypatch.setattr(sshd.SshFiles, "deny_logins", lambda files: True)
+    monkeypatch.setattr(Wiper, "unmount_extra", lambda wiper, deadline: "")
+    monkeypatch.setattr(Wiper, "restore_stopped", restore)
+    monkeypatch.setattr(Wiper, "settle_units", lambda wiper, deadline: "")
+    monkeypatch.setattr(restart, "restart", lambda *_: done.append("restarted"))
+    spec = ReleaseSpec("alc_old", "baremetal", "gpu", (), terms=WipeTerms(grade="rebooted", wipe_id="5a" * 16))
+    (step,) = [one for one in HostDriver(settings, ledger).wipe(spec, context()).steps if one.name == "restart"]
+    step.run()
+    # What came while the files were restored could have changed one, so they are restored once more.
+    once = ["disarmed", "restored", "ended others"]
+    assert done == ["stopped", *once, *once, "restarted", "continues"]
+    done.clear()
+    unrestorable.append("changed /usr/bin/true")
+    with pytest.raises(TaskFailure) as refused:
+        step.run()
+    assert (refused.value.code, refused.value.retryable) == ("host_changes_back", True)
+    assert "changed /usr/bin/true" in refused.value.message
+    assert "restarted" not in done

@@ -41,6 +41,9 @@ sudo sh -c 'mkdir -p /lost+found /mnt/root; echo x > /lost+found/evil; mount --b
 sudo sh -c 'cd /mnt/root; mkdir run/evil; echo x > run/evil/x; echo x > tmp/evil; cd /; umount /mnt/root; rmdir /mnt/root'
 sudo python3 -c 'import os; os.setxattr("/", "user.evil", b"x"); os.setxattr("/var/tmp", "user.evil", b"x")'
 sudo sh -c 'sed -i s/10.77/10.66/ /etc/gpuaas/agent.json'
+sudo sh -c 'mkdir -p /run/systemd/system-generators /run/systemd/system.conf.d; touch /run/systemd-evil'
+sudo sh -c 'printf "#!/bin/sh\ntrue\n" > /run/systemd/system-generators/evil; touch /run/systemd/system.conf.d/evil.conf'
+sudo sh -c 'f=$(find /run/systemd/generator -type l | grep remount-fs); rm $f; echo x > $f'
 """
 
 
@@ -109,6 +112,12 @@ def test_without_a_wipe_every_replaced_program_is_named(tenant: Tenant) -> None:
     assert {"added /var/cache/evil", "changed /etc/resolv.conf", "changed /etc/issue"} <= set(found["files"])
     assert {"added /lost+found/evil", "changed /", "changed /var/tmp"} <= set(found["files"])
     assert found["mounts"] == [f"under a mount: added /{path}" for path in ("run/evil", "run/evil/x", "tmp/evil")]
+    assert "left /run/systemd-evil" in found["files"]
+    assert {"added /run/systemd/system-generators/evil", "added /run/systemd/system.conf.d/evil.conf"} <= set(
+        found["units"]
+    )
+    changed = "changed /run/systemd/generator/local-fs.target.wants/systemd-remount-fs.service"
+    assert changed in found["units"]
     assert any("inet evil" in line for line in found["kernel"])
     assert any("ip_forward = 1" in line for line in found["kernel"])
     assert "now: network namespace evil" in found["kernel"]
@@ -116,6 +125,82 @@ def test_without_a_wipe_every_replaced_program_is_named(tenant: Tenant) -> None:
     tenant.grade = "rebooted"
     tenant.task("wipe")
     assert unclean(tenant.task("verify_wipe")) == {}
+
+
+# Systemd starts the agent as the child of a program of the tenant's.
+PARENT = r"""
+set -e
+sudo mkdir -p /etc/systemd/system/gpuaas-agent.service.d
+sudo tee /etc/systemd/system/gpuaas-agent.service.d/evil.conf >/dev/null <<'EVIL'
+[Service]
+ExecStart=
+ExecStart=/bin/bash -c 'sleep 99981 & /usr/bin/python3 -m gpuaas_agent run & while :; do date > /root/evil; sleep 0.2; done'
+EVIL
+sudo systemctl daemon-reload
+sudo systemctl restart gpuaas-agent
+sleep 1
+pgrep -f root/evil >/dev/null
+"""
+# The agent's own process had another program, which left it a child.
+CHILD = PARENT.replace("/usr/bin/python3 -m gpuaas_agent run & while", "(while").replace(
+    "sleep 0.2; done'", "sleep 0.2; done) & exec /usr/bin/python3 -m gpuaas_agent run'"
+)
+# A known service is started a while after it ended, with a drop-in that returns as often as it is removed.
+LATE = r"""
+set -e
+sudo mkdir -p /etc/systemd/system/cron.service.d
+sudo tee /root/late >/dev/null <<'EVIL'
+f=/etc/systemd/system/cron.service.d/evil.conf; t=$(<$f); s=$(</root/late)
+if [ -e /run/evil-late ]; then
+(while :; do [ -e $f ] && [ -e /root/late ] || { mkdir -p ${f%/*}; echo "$t" > $f; echo "$s" > /root/late; sync; }
+sleep 0.1; done) &
+else rm -r ${f%/*} /root/late; export EVIL_LATE=1; fi
+exec /usr/sbin/cron -f
+EVIL
+sudo tee /etc/systemd/system/cron.service.d/evil.conf >/dev/null <<'EVIL'
+[Service]
+Restart=always
+RestartSec=2
+ExecStart=
+ExecStart=/bin/bash -c '. /root/late'
+EVIL
+sudo touch /run/evil-late
+sudo systemctl daemon-reload
+sudo systemctl restart cron
+sleep 0.5
+pgrep -f 'bash -c . /root/late' >/dev/null
+"""
+LEFT = (
+    "pgrep -fa 'root/[e]vil|root/[l]ate|[s]leep 99981'; grep -lsz '^EVIL_LATE=' /proc/[0-9]*/environ;"
+    " find /etc/systemd/system /root -name 'evil*' -o -name late"
+)
+
+
+@pytest.mark.parametrize(
+    ("trick", "grade"),
+    [
+        pytest.param(PARENT, "rebooted", id="parent-rebooted"),
+        pytest.param(PARENT, "inspected", id="parent-inspected"),
+        pytest.param(CHILD, "rebooted", id="child-rebooted"),
+        pytest.param(CHILD, "inspected", id="child-inspected"),
+        # Without a restart, it may hide in the memory of a known service.
+        pytest.param(LATE, "rebooted", id="late-rebooted"),
+    ],
+)
+def test_what_systemd_starts_for_the_tenant_is_gone_after_the_wipe_or_named(
+    tenant: Tenant, machine: LabMachine, trick: str, grade: str
+) -> None:
+    tenant.grade = grade
+    tenant.task("provision")
+    planted = tenant.ssh(trick)
+    assert planted.returncode == 0, planted.stderr
+    tenant.task("deprovision")
+    if trick is PARENT:  # it is ended with the agent, which the wipe starts anew
+        named = unclean(tenant.task("verify_wipe"))["processes"]
+        assert any("root/evil" in line for line in named), named
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+    assert not machine.run(["sh", "-c", LEFT], check=False).stdout
 
 
 @pytest.mark.parametrize(("blow", "pause"), [("kill", 0.5), ("kill", 5.0), ("power", 1.0), ("power", 4.0)])

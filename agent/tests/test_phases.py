@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuaas_agent import phases
+from gpuaas_agent import commands, phases
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
 from gpuaas_agent.phases import PhaseRunner, Step
@@ -73,3 +73,16 @@ def test_every_exception_becomes_a_coded_failure() -> None:
     assert phases.failure_of(TaskFailure("a", "b")).code == "a"
     assert phases.failure_of(FileNotFoundError(2, "gone", "/x")).code == "host_io_error"
     assert phases.failure_of(RuntimeError("x")).code == "agent_internal_error"
+
+
+def test_a_program_that_prints_without_end_is_ended_with_a_code() -> None:
+    with pytest.raises(TaskFailure) as failed:
+        commands.run(["yes"], Deadline.after(60))
+    assert failed.value.code == "output_too_long"
+    assert not commands.running()
+
+
+def test_a_program_gets_its_whole_input_or_what_it_reads_of_it() -> None:
+    given = b"x" * (1 << 20)
+    assert len(commands.run(["cat"], Deadline.after(60), stdin=given)) == len(given)
+    assert commands.attempt(["true"], Deadline.after(60), stdin=given).returncode == 0

@@ -4,6 +4,7 @@ Each trick has a command that plants it and one that looks whether it is there: 
 attacker, so that a trick that was never planted is noticed, and must fail on the host that the next tenant gets.
 """
 
+import base64
 from dataclasses import dataclass
 
 STATE = "/var/lib/gpuaas/agent"
@@ -54,8 +55,38 @@ def appended(name: str, path: str, line: str) -> Trick:
     return Trick(name, f"echo '{line}' >> {path}", f"grep -qF '{line}' {path}")
 
 
+def started_late(name: str, service: str, program: str) -> Trick:
+    """A drop-in of a known service. What it starts writes the drop-in again when a wipe has removed it; after a boot it
+    removes the drop-in itself, and runs on in the service's own program.
+    """
+    folder = f"/etc/systemd/system/{service}.d"
+    script = (
+        f"f={folder}/late.conf; t=$(<$f); if [ -e /run/planted-late ]; then"
+        ' (while :; do [ -e $f ] || { mkdir -p ${f%/*}; echo "$t" > $f; sync; }; sleep 0.1; done) &'
+        f" else rm -r {folder}; export PLANTED_LATE=1; fi; exec {program}"
+    )
+    packed = base64.b64encode(script.encode()).decode()
+    start = f"/bin/bash -c 'eval \"$$(echo {packed} | base64 -d)\"'"
+    unit = f"[Service]\nRestart=always\nRestartSec=2\nExecStart=\nExecStart={start}"
+    plant = (
+        f"touch /run/planted-late; mkdir -p {folder}; cat > {folder}/late.conf <<'PLANTED'\n{unit}\nPLANTED\n"
+        f"systemctl daemon-reload; systemctl restart {service}"
+    )
+    return Trick(name, plant, f"test -e {folder}/late.conf || grep -qsz '^PLANTED_LATE=' /proc/[0-9]*/environ")
+
+
 # In the order in which they are planted: what makes the host stumble comes last.
 TRICKS = (
+    Trick(
+        "a parent of the agent",
+        "mkdir -p /etc/systemd/system/gpuaas-agent.service.d; printf '[Service]\\nExecStart=\\nExecStart=/bin/bash -c"
+        ' "/usr/bin/python3 -m gpuaas_agent run & while :; do date > /run/planted-parent; sleep 0.2; done"\\n\''
+        " > /etc/systemd/system/gpuaas-agent.service.d/parent.conf; systemctl daemon-reload;"
+        # An agent that starts removes what nobody signed; what is planted next comes after that.
+        f" touch {STATE}/resources/before; systemctl restart gpuaas-agent;"
+        f" for i in $(seq 200); do test -e {STATE}/resources/before || break; sleep 0.1; done",
+        "test -e /etc/systemd/system/gpuaas-agent.service.d/parent.conf || pgrep -f planted-parent",
+    ),
     # The agent's own files
     written(
         "an allocation record with a key", f"{STATE}/allocations/alc_00000000000000000000000666.json", _RECORD, "600"
@@ -264,6 +295,11 @@ TRICKS = (
         "a service that was started from another program",
         _SWAP.format(path="/usr/sbin/cron", start="systemctl restart cron"),
         "readlink /proc/$(systemctl show -P MainPID cron)/exe | grep -Eq 'deleted|false'",
+    ),
+    started_late(
+        "a known service that comes back late",
+        "dbus.service",
+        "/usr/bin/dbus-daemon --system --address=systemd: --nofork --nopidfile --systemd-activation --syslog-only",
     ),
     Trick(
         "process 1 from another program",

@@ -23,7 +23,7 @@ from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.host_release import HostRelease
 from gpuaas_agent.drivers.seam import Plan, SshTarget, TaskContext
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units
+from gpuaas_agent.host import accounts, agent_start, drives, marker, processes, sshd, units
 from gpuaas_agent.host.baseline import (
     AgentFolders,
     Baseline,
@@ -305,8 +305,14 @@ class HostDriver:
             now = units.present(deadline)
             units.stop(units.foreign(now, set(before.live.units), before.unit_files), deadline)
 
+        def find() -> list[processes.Process]:
+            """Leave what started the agent: it ends with the agent, when the wipe has restored the agent's unit."""
+            wrappers = {process.instance for process in processes.ancestors()}
+            return [process for process in processes.foreign(before.knows_process) if process.instance not in wrappers]
+
+        agent_start.stop_wrappers(before)
         stop_foreign_units()
-        ended, left = processes.end(lambda: processes.foreign(before.knows_process), stop_foreign_units, deadline)
+        ended, left = processes.end(find, stop_foreign_units, deadline)
         if left:
             raise TaskFailure(
                 "processes_remain",

@@ -4,6 +4,7 @@ if the task requires that. The verification shares no code with the wipe.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,18 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.seam import Plan, TaskContext
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import drives, kernel_state, marker, processes, restart, sshd, verify
+from gpuaas_agent.host import (
+    agent_start,
+    drives,
+    kernel_state,
+    marker,
+    processes,
+    restart,
+    sshd,
+    stillness,
+    units,
+    verify,
+)
 from gpuaas_agent.host.agent_checks import AgentFiles
 from gpuaas_agent.host.baseline import AgentFolders, Baseline, BaselineStore, copied_contents, observe_live
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check, wire
@@ -21,6 +33,8 @@ from gpuaas_agent.host.restart import WipeProgress, WipeProgressStore
 from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import ReleaseSpec
+
+_MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,9 @@ class HostRelease:
         progress = self._progress.begin(spec.allocation_id, context.generation, spec.terms.wipe_id)
         restarts = spec.terms.grade == "rebooted"
         plan, deadline = Plan(), context.deadline
-        wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
+        wiper = Wiper(
+            before, self.folders, self.store.blobs, self.config.golden_root, sent_digests=self._sent_digests(spec)
+        )
         steps = _WipeSteps(self, spec, context, plan, wiper, before)
         first = not (restarts and restart.has_restarted(progress))
         if first:
@@ -55,10 +71,13 @@ class HostRelease:
                 Step("end_processes", lambda: f"{self.end_foreign_processes(deadline)} ended"),
                 Step("unmount", lambda: wiper.unmount_extra(deadline)),
                 Step("restore_files", wiper.restore_files),
+                Step("restore_agent_state", steps.restore_agent_state),
+                # Process 1 still has the tenant's version of units; the files that it reads now are the host's.
+                Step("reload_units", lambda: units.settle(deadline), when=not restarts),
+                Step("restart_agent", lambda: agent_start.start_without_wrappers(before, deadline)),
             ]
         if first and restarts:
             plan.steps += [
-                Step("restore_agent_state", steps.restore_agent_state),
                 # Before the boot, too: a boot reads what is on drives (partitions, volumes, file systems by label).
                 Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),
                 Step("restart", lambda: steps.restart(self._progress, progress)),
@@ -139,12 +158,10 @@ class HostRelease:
 
     def _checks(self, spec: ReleaseSpec, context: TaskContext, digest: str, before: Baseline) -> list[Check]:
         record = self.ledger.get(spec.allocation_id)
-        text = spec.terms.restore.configuration
-        sent_digests = {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
         planted, progress = record.marker if record else None, self._progress_of(spec)
         journals = progress.journals if progress else ""
         checks = verify.Verifier(
-            before, self.folders, planted, context.deadline, spec.provisioned, sent_digests, journals
+            before, self.folders, planted, context.deadline, spec.provisioned, self._sent_digests(spec), journals
         ).checks()
         blobs = copied_contents(before.files)
         checks.append(check("agent_state", lambda: _look_at_state(context, blobs, digest), "agent"))
@@ -156,6 +173,10 @@ class HostRelease:
         if others:
             checks.append(check("other_allocations", lambda: _look_for_others(others), "agent"))
         return checks
+
+    def _sent_digests(self, spec: ReleaseSpec) -> dict[str, str]:
+        text = spec.terms.restore.configuration
+        return {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
 
     def _drives_not_read(self, spec: ReleaseSpec) -> list[str]:
         read = self.drives(spec) if spec.terms.erase_drives else ()
@@ -191,8 +212,35 @@ class _WipeSteps:
         return self.context.own_state.rewrite(self.spec.allocation_id, self.spec.terms.restore, blobs)
 
     def restart(self, store: WipeProgressStore, progress: WipeProgress) -> None:
+        """Restart the host from files that nobody could change since they were restored."""
         self.release.ssh.deny_logins()
-        restart.restart(store, progress, self.context.deadline)
+        try:
+            with stillness.hold(self.context.deadline):
+                self._restore_stopped()
+                restart.restart(store, progress, self.context.deadline)
+        except TaskFailure:
+            with contextlib.suppress(TaskFailure):
+                self.wiper.settle_units(self.context.deadline.at_most(30))
+            raise
+
+    def _restore_stopped(self) -> None:
+        deadline = self.context.deadline
+        for _ in range(_MOST_ROUNDS):
+            kernel_state.disarm(self.before.live.kernel)
+            self.wiper.unmount_extra(deadline)
+            left = self.wiper.restore_stopped() + agent_start.faults()
+            self.restore_agent_state()
+            # What the kernel, or another thread of the agent, started meanwhile could have changed a file.
+            came = [process.describe() for process in stillness.end_others(deadline)]
+            if not came:
+                break
+        if left + came:
+            raise TaskFailure(
+                "host_changes_back",
+                f"The host differs again directly before its restart: {'; '.join((left + came)[:10])}",
+                "Retry the release. If it fails again, look at what changes these, or reinstall the host.",
+                retryable=True,
+            )
 
     def erase_drives(self) -> str:
         expected = self.release.drives(self.spec)

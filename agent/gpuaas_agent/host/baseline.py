@@ -54,6 +54,7 @@ class Baseline:
     unit_files: frozenset[str]
     live: LiveState
     under_mounts: manifest.Manifest | None = None  # None in a baseline of an older release
+    run_files: dict[str, str] | None = None  # None in a baseline of an older release
 
     def knows_process(self, process: processes.Process) -> bool:
         """Tell whether the baseline has this very process, or, after a reboot of the host, one of the same kind."""
@@ -105,6 +106,7 @@ def observe(folders: AgentFolders, deadline: Deadline) -> Baseline:
         unit_files=frozenset(units.files()),
         live=observe_live(folders, deadline),
         under_mounts=under_mounts.scan(),
+        run_files=units.run_files(),
     )
 
 
@@ -177,6 +179,7 @@ def _encode(baseline: Baseline) -> bytes:
             "files": _rows(baseline.files),
             "under_mounts": None if baseline.under_mounts is None else _rows(baseline.under_mounts),
             "unit_files": sorted(baseline.unit_files),
+            "run_files": baseline.run_files,
             "live": live,
         },
         separators=(",", ":"),
@@ -198,6 +201,7 @@ def _decode(data: bytes) -> Baseline:
         files=_entries(raw["files"]),
         under_mounts=None if raw.get("under_mounts") is None else _entries(raw["under_mounts"]),
         unit_files=frozenset(raw["unit_files"]),
+        run_files=raw.get("run_files"),
         live=LiveState(
             boot_id=live["boot_id"],
             instances=frozenset(live["instances"]),

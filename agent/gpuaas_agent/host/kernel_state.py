@@ -227,11 +227,28 @@ def restore(before: frozenset[str], deadline: Deadline) -> str:
             _unlink_planted(words[1])
         elif line.startswith("link ") and "ifname" in words:
             commands.attempt(["ip", "link", "del", words[words.index("ifname") + 1]], deadline)
-    for line in sorted(before - now):
+    _restore_settings(before - now)
+    return f"{len(added)} added, {len(before - now)} missing"
+
+
+def disarm(before: frozenset[str] | None) -> None:
+    """Keep the kernel from starting a tenant's program: restore its settings, and empty those that it has elsewhere. Only a
+    restart follows.
+    """
+    if before is not None:
+        _restore_settings(before - frozenset(_settings()))
+    if _has_own_kernel():
+        for path, value in (("/proc/sys/fs/binfmt_misc/status", "0"), ("/sys/kernel/uevent_helper", "\n")):
+            _write_setting(path, value)
+        for agent in Path("/sys/fs/cgroup").glob("*/release_agent"):
+            _write_setting(str(agent), "\n")
+
+
+def _restore_settings(lines: Iterable[str]) -> None:
+    for line in sorted(lines):
         if line.startswith("setting "):
             name, _, value = line.removeprefix("setting ").partition(" = ")
             _write_setting(name, value)
-    return f"{len(added)} added, {len(before - now)} missing"
 
 
 def _unlink_planted(path: str) -> None:

@@ -1,6 +1,7 @@
 """Lists and ends processes of the host, in particular those that did not exist before the tenant came.
 
-A process is foreign unless it was in the baseline or belongs to the kernel or to the agent.
+A process is foreign unless it was in the baseline, belongs to the kernel, or is the agent or a program that it runs now.
+What started the agent is not the agent: whoever was root can have put themselves in between.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import cgroups
 from gpuaas_agent.printable import printable
@@ -34,6 +36,7 @@ class Process:
     command: str
     group: str
     name: str = ""  # as the kernel stores it, truncated to fifteen characters
+    ended: bool = False  # it has ended, and its parent has not noticed yet
 
     @property
     def instance(self) -> str:
@@ -82,26 +85,44 @@ def _read(pid: int, unified: bool) -> Process:
         command=command.decode(errors="replace").strip()[:300],
         group=cgroups.unit_group(Path(f"/proc/{pid}/cgroup").read_text(), unified),
         name=stat[stat.index("(") + 1 : stat.rindex(")")],
+        # The first thread of a process can end while others continue.
+        ended=fields[0] in "ZX" and int(fields[17]) <= 1,
     )
 
 
 def others() -> list[Process]:
-    """Return all processes except the first one, the kernel's, and the agent's own."""
-    processes = snapshot()
-    by_pid = {process.pid: process for process in processes}
-    return [
-        process for process in processes if process.pid != 1 and not process.kernel and not _is_ours(process, by_pid)
-    ]
+    """Return all processes except the first one, the kernel's, the agent, and all that it started."""
+    return [process for process, line in _lines() if os.getpid() not in line]
 
 
 def foreign(known: Callable[[Process], bool]) -> list[Process]:
-    return [process for process in others() if not known(process)]
+    """Return the processes that are not known. A child of the agent must be a program that the agent runs now: what started
+    the agent can have left it other children. There is one agent: whatever looks like it is not known.
+    """
+    rows, agent = _lines(), os.getpid()
+    own = {process.likeness for process, _ in rows if process.pid == agent}
+    found = [row for row in rows if row[0].pid != agent and (row[0].likeness in own or not known(row[0]))]
+    running = commands.running()
+    return [process for process, line in found if not (agent in line and running & {*line}) and _exists(process)]
 
 
-def _is_ours(process: Process, by_pid: dict[int, Process]) -> bool:
-    """Tell whether a process is the agent, its ancestor or its descendant."""
-    agent = os.getpid()
-    return agent in _line_of(process.pid, by_pid) or process.pid in _line_of(agent, by_pid)
+def ancestors() -> list[Process]:
+    """Return what started the agent, except the first process."""
+    by_pid = {process.pid: process for process in snapshot()}
+    return [by_pid[pid] for pid in _line_of(os.getpid(), by_pid)[1:]]
+
+
+def _lines() -> list[tuple[Process, list[int]]]:
+    """Return each process that has not ended, except the first one and the kernel's, with its pid and its ancestors' pids."""
+    processes = snapshot()
+    by_pid = {process.pid: process for process in processes}
+    return [(one, _line_of(one.pid, by_pid)) for one in processes if one.pid != 1 and not one.kernel and not one.ended]
+
+
+def _exists(process: Process) -> bool:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return _read(process.pid, cgroups.is_unified()).instance == process.instance
+    return False
 
 
 def _line_of(pid: int, by_pid: dict[int, Process]) -> list[int]:

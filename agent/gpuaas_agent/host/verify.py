@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gpuaas_agent.allocations import Marker
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import (
+    agent_start,
     journal_files,
     kernel_state,
     manifest,
@@ -96,7 +97,7 @@ class Verifier:
         left = processes.foreign(self.baseline.explains_process)
         running = processes.snapshot()
         replaced = Programs(self.baseline.files).find_replaced_programs(running)
-        found = [process.describe() for process in left]
+        found = [process.describe() for process in left] + agent_start.faults()
         return len(running), found + [f"{process.describe()} {fault}" for process, fault in replaced]
 
     def _ports(self) -> Finding:
@@ -148,7 +149,13 @@ class Verifier:
         added = sorted(
             path for path in files - self.baseline.unit_files if not path.startswith("/run/systemd/transient/gpuaas-")
         )
-        return len(now) + len(files), foreign + [f"added {path}" for path in added]
+        found = foreign + [f"added {path}" for path in added]
+        before, run_files = self.baseline.run_files, units.run_files()
+        if before is None and not found:
+            raise NotExamined("the baseline of an older agent does not have the content of files in /run")
+        if before is not None:
+            found += [line for line in units.run_differences(before, run_files) if line not in found]
+        return len(now) + len(files | run_files.keys()), found
 
 
 def _those_under(difference: list[str], now: manifest.Manifest, folders: tuple[str, ...]) -> Finding:

@@ -10,7 +10,8 @@ import re
 import shutil
 import stat
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuaas_agent import commands, log
@@ -41,6 +42,7 @@ class Wiper:
     removed: int = 0
     restored: int = 0
     journals: str = ""  # the ids of the journals that the wipe began
+    sent_digests: Mapping[str, str] = field(default_factory=dict)  # files whose content the platform sent
 
     def unmount_extra(self, deadline: Deadline) -> str:
         expected = list(self.baseline.live.mounts)
@@ -55,23 +57,45 @@ class Wiper:
         return f"{len(extra)} extra mounts"
 
     def restore_files(self) -> str:
-        now = manifest.scan(self.folders.excluded, like=self.baseline.files)
-        difference = volatile_files.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
+        difference = self._restore_difference()
+        self._restore_under_mounts()
+        added, changed = len(difference.added), len(difference.changed)
+        return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
+
+    def restore_stopped(self) -> list[str]:
+        """Restore the files again, and return what still differs then. Nobody else may write meanwhile."""
+        difference = self._restore_difference()
+        paths = difference.added + difference.changed + difference.removed
+        before = {path: self.baseline.files[path] for path in paths if path in self.baseline.files}
+        now = {path: entry for path in paths if (entry := manifest.read(path)) is not None}
+        left = self._unexplained(before, now).describe()
+        if self._restore_under_mounts():
+            left += manifest.compare(self.baseline.under_mounts or {}, under_mounts.scan()).describe()
+        return left
+
+    def _restore_difference(self) -> manifest.Difference:
+        """Restore what differs, and return what that was."""
+        difference = self._unexplained(
+            self.baseline.files, manifest.scan(self.folders.excluded, like=self.baseline.files)
+        )
         # The deepest paths first, so that folders are empty when they are removed.
         for path in sorted(difference.added, key=len, reverse=True):
             self.removed += remove(path)
         for path in sorted(difference.changed + difference.removed, key=len):
             self.restored += self._restore(path, self.baseline.files[path])
         self._restore_times()
-        self._restore_under_mounts()
-        added, changed = len(difference.added), len(difference.changed)
-        return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
+        return difference
 
-    def _restore_under_mounts(self) -> None:
-        """Remove what was left on disk under mount points. Content that was changed there is found by the verification."""
-        before = self.baseline.under_mounts
+    def _unexplained(self, before: manifest.Manifest, now: manifest.Manifest) -> manifest.Difference:
+        return volatile_files.unexplained(before, now, manifest.compare(before, now), self.sent_digests)
+
+    def _restore_under_mounts(self) -> int:
+        """Remove what was left on disk under mount points. Content that was changed there is found by the verification.
+        Returns how many entries differed.
+        """
+        before, found = self.baseline.under_mounts, 0
         if before is None:
-            return
+            return found
         with under_mounts.opened() as folders:
             for folder in folders:
                 if folder.point not in before:
@@ -82,6 +106,8 @@ class Wiper:
                     self.removed += remove(folder.place + path.removeprefix(folder.point))
                 for path in difference.changed:
                     self.restored += self._restore(folder.place + path.removeprefix(folder.point), before[path])
+                found += len(difference.added) + len(difference.changed)
+        return found
 
     def _restore_times(self) -> None:
         """Restore the time of /usr: with a newer one, systemd would "update" the host at the next boot."""
@@ -141,6 +167,10 @@ class Wiper:
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_leftover(name):
                 self.removed += remove(f"/run/{name}")
+        if self.baseline.run_files is not None:
+            # What a generator made is made again when units settle.
+            for line in units.run_differences(self.baseline.run_files, units.run_files()):
+                self.removed += remove(line.split(" ", 1)[1])
         self._forget_compiled_code()
         return f"{self.removed - before} entries"
 
@@ -212,12 +242,15 @@ def _is_private_folder(path: str) -> bool:
     return stat.S_ISDIR(status.st_mode) and (status.st_uid, stat.S_IMODE(status.st_mode)) == (0, 0o700)
 
 
-_RUN_BELONGINGS = {"utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"}
+_RUN_BELONGINGS = {
+    *("utmp", "nologin", "sudo", "sshd.pid", "motd.dynamic", "user", "netns", "sshd"),
+    *("systemd", "agetty.reload"),
+}
 
 
 def is_run_leftover(name: str) -> bool:
     """Tell whether a new entry in /run is a leftover, and not one that the system itself creates."""
-    return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
+    return name not in _RUN_BELONGINGS
 
 
 def _empty(path: str) -> bool:
