@@ -1,5 +1,5 @@
-"""Who started the agent: whoever was root can have put a program of their own between systemd and the agent, or started the
-agent in another root folder. Such an agent restores the host's files, and has systemd start it from them.
+"""Finds what started the agent: whoever was root can have put a program of their own between systemd and the agent, or
+started the agent in another root folder. Such an agent restores the host's files, and has systemd start it from them.
 """
 
 from __future__ import annotations

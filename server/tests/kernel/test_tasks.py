@@ -55,7 +55,7 @@ async def test_a_cancellation_that_comes_together_with_a_wake_up_is_heard(platfo
 
     async def rests(woken: asyncio.Event) -> None:
         worker._woken = woken
-        await worker._rest(60)
+        await worker._sleep(60)
 
     async def opens(ready: asyncio.Event) -> None:
         waker = Wakeups("")
@@ -63,7 +63,7 @@ async def test_a_cancellation_that_comes_together_with_a_wake_up_is_heard(platfo
         waker._forever = lambda loop: asyncio.sleep(0)  # type: ignore[method-assign,assignment]
         await waker.open()
 
-    for rest in (rests, opens, lambda woken: wakeups._rest(woken, 60)):
+    for rest in (rests, opens, lambda woken: wakeups._wait_for_wakeup(woken, 60)):
         heard = await _cancelled_at_each_moment(rest)
         assert heard == [True] * len(heard)
         assert heard
