@@ -154,14 +154,23 @@ class Host:
 
     def agent_pid(self) -> int | None:
         """Return the pid of the agent's main process inside the host."""
-        shown = self.run(["systemctl", "show", "-P", "MainPID", agent_unit.UNIT_NAME]).stdout
+        shown = self._run_beside_wipe(["systemctl", "show", "-P", "MainPID", agent_unit.UNIT_NAME])
         return int(shown) or None
 
     def kill_agent(self) -> None:
         """Kill the agent's main process with SIGKILL; systemd restarts it."""
         pid = self.agent_pid()
         if pid is not None:
-            self.run(["kill", "-KILL", str(pid)], check=False)
+            self._run_beside_wipe(["kill", "-KILL", str(pid)], check=False)
+
+    def _run_beside_wipe(self, argv: list[str], check: bool = True) -> str:
+        """Run a command again while it is killed: a wipe ends what it does not know, and so also what the lab runs there."""
+        deadline = time.monotonic() + 10
+        while (done := self.run(argv, check=False)).returncode in _KILLED and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if check and done.returncode != 0:
+            raise CommandFailed(argv, done.returncode, done.stdout + done.stderr)
+        return done.stdout
 
     def agent_log(self, lines: int = 50) -> str:
         argv = ["journalctl", "--unit", agent_unit.UNIT_NAME, "--output=cat", "--no-pager", f"--lines={lines}"]
