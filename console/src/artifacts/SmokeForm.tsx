@@ -94,7 +94,7 @@ interface RefusalsProps {
 function Refusals({ components, chosen, places }: RefusalsProps) {
   if (missingPlacements(components, chosen).length > 0) return null;
   return (places?.refusals ?? []).map(({ message }) => (
-    <Text key={message} size="sm" c="red" role="alert">
+    <Text key={message} size="sm" c="var(--bad-text)" role="alert">
       {withNames(message, places?.items ?? [])}
     </Text>
   ));

@@ -207,7 +207,7 @@ function Rows(props: FieldProps) {
           </Group>
         ))}
         {errors[path] && (
-          <Text size="xs" c="red">
+          <Text size="xs" c="var(--bad-text)">
             {errors[path]}
           </Text>
         )}
